@@ -3,7 +3,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { isRecord } from '../core/json.js';
+import { orNothing } from '../core/error.js';
 import { isAlive } from '../files/process-identity.js';
 import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
 import { fileName, listFiles } from './log.js';
@@ -111,24 +111,14 @@ export function createAuditReader(directory: string) {
 
 /** Parses a line; undefined if it is not a whole record. */
 export function parseRecord(line: string): AuditRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    const whole = isRecord(value) && typeof value.time === 'string' && typeof value.tool === 'string';
-    return whole ? (value as unknown as AuditRecord) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = orNothing(() => JSON.parse(line) as AuditRecord | null);
+  return typeof value?.time === 'string' && typeof value.tool === 'string' ? value : undefined;
 }
 
 function parseStarted(line: string): StartedRecord | undefined {
   if (!line.startsWith('{"started":"')) return undefined;
-  try {
-    const value: unknown = JSON.parse(line);
-    const isWhole = isRecord(value) && Number.isSafeInteger(value.pid) && typeof value.tool === 'string';
-    return isWhole ? (value as unknown as StartedRecord) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = orNothing(() => JSON.parse(line) as StartedRecord);
+  return Number.isSafeInteger(value?.pid) && typeof value?.tool === 'string' ? value : undefined;
 }
 
 function keyOf({ pid, call }: Pick<AuditRecord, 'pid' | 'call'>): string {

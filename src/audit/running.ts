@@ -2,32 +2,36 @@
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CallerKind } from '../core/caller.js';
+import { CALLER_KINDS } from '../core/caller.js';
 import type { EventBase } from '../core/event.js';
-import { isRecord } from '../core/json.js';
 import { formatCaller } from '../core/name.js';
 import { cutText, redactKnown } from '../core/redact.js';
+import { type Infer, nullable, number, object, oneOf, string } from '../core/shape.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { isAlive, startTime } from '../files/process-identity.js';
-import { readStateFile } from '../files/read.js';
+import { readStateAs } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { checkStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 
+const RUNNING = object(
+  {
+    pid: number,
+    call: string,
+    parent: nullable(string),
+    caller: string,
+    kind: oneOf(...CALLER_KINDS),
+    door: string,
+    /** The reference as given. */
+    tool: string,
+    workdir: string,
+    /** When it started, in ISO format. */
+    since: string,
+  },
+  { unknown: 'drop' },
+);
 /** A call that runs, without its input. */
-export interface RunningCall {
-  readonly pid: number;
-  readonly call: string;
-  readonly parent: string | null;
-  readonly caller: string;
-  readonly kind: CallerKind;
-  readonly door: string;
-  /** The reference as given. */
-  readonly tool: string;
-  readonly workdir: string;
-  /** When it started, in ISO format. */
-  readonly since: string;
-}
+export type RunningCall = Infer<typeof RUNNING>;
 
 const NAME = /^(\d{1,10})-(\d{1,20})-[\w-]{1,40}\.json$/;
 const MAX_BYTES = 16 * 1024;
@@ -77,21 +81,8 @@ export function readRunning(directory: string): RunningCall[] {
     const match = NAME.exec(name);
     if (match === null) return [];
     const path = join(directory, name);
-    if (isAlive(Number(match[1]), Number(match[2]))) return parse(path);
+    if (isAlive(Number(match[1]), Number(match[2]))) return readStateAs(RUNNING, path, MAX_BYTES) ?? [];
     removeFile(path);
     return [];
   });
-}
-
-const TEXTS = ['call', 'caller', 'kind', 'door', 'tool', 'workdir', 'since'];
-
-function parse(path: string): RunningCall[] {
-  try {
-    const value: unknown = JSON.parse(readStateFile(path, MAX_BYTES) ?? 'null');
-    const isWhole = isRecord(value) && TEXTS.every((key) => typeof value[key] === 'string');
-    return isWhole ? [value as unknown as RunningCall] : [];
-  } catch {
-    // Ended since it was listed.
-    return [];
-  }
 }

@@ -1,52 +1,42 @@
 // What other processes see of processes in the background: a file for each, and a way to stop it.
 
 import { join } from 'node:path';
-import type { CallerKind } from '../core/caller.js';
-import { boolean, integer, nullable, object, optional, readShape, string } from '../core/shape.js';
+import { CALLER_KINDS } from '../core/caller.js';
+import { boolean, type Infer, integer, nullable, object, oneOf, optional, string } from '../core/shape.js';
 import { namesIn } from '../files/list.js';
 import { isAlive, startTime } from '../files/process-identity.js';
-import { readStateFile, statOrNothing } from '../files/read.js';
+import { readStateAs, statOrNothing } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { checkStateDirectory } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 import { removeOutput } from './output.js';
 
+const SHOWN = object(
+  {
+    id: string,
+    tool: string,
+    /** Of the process; null until it has started. */
+    pid: nullable(integer(0)),
+    caller: string,
+    kind: oneOf(...CALLER_KINDS),
+    workdir: string,
+    /** When it was started, in ISO format. */
+    since: string,
+    /** How it ended; absent while it runs. */
+    ended: optional(string),
+    /** Whether it ended with status 0. */
+    ok: optional(boolean),
+  },
+  { unknown: 'drop' },
+);
 /** A process in the background, as other processes see it. */
-export interface ShownProcess {
-  readonly id: string;
-  readonly tool: string;
-  /** Of the process; null until it has started. */
-  readonly pid: number | null;
-  readonly caller: string;
-  readonly kind: CallerKind;
-  readonly workdir: string;
-  /** When it was started, in ISO format. */
-  readonly since: string;
-  /** How it ended; absent while it runs. */
-  readonly ended?: string | undefined;
-  /** Whether it ended with status 0. */
-  readonly ok?: boolean | undefined;
-}
+export type ShownProcess = Infer<typeof SHOWN>;
 
 /** A process in the background of any wield process, with the beginning of the paths of its files. */
 export interface FoundProcess extends ShownProcess {
   readonly base: string;
 }
 
-const SHAPE = object(
-  {
-    id: string,
-    tool: string,
-    pid: nullable(integer(0)),
-    caller: string,
-    kind: string,
-    workdir: string,
-    since: string,
-    ended: optional(string),
-    ok: optional(boolean),
-  },
-  { unknown: 'drop' },
-);
 const NAME = /^(\d{1,10})-(\d{1,20})-b_[0-9a-f]{12}(?=\.)/;
 const MAX_BYTES = 16 * 1024;
 let started: number | undefined;
@@ -89,19 +79,8 @@ export function readProcesses(directory: string): FoundProcess[] {
     const match = NAME.exec(name);
     if (match === null) return [];
     if (!isAlive(Number(match[1]), Number(match[2]))) removeFile(join(directory, name));
-    else if (name.endsWith('.json')) return readProcess(join(directory, match[0]));
-    return [];
+    const shown = name.endsWith('.json') ? readStateAs(SHOWN, join(directory, name), MAX_BYTES) : undefined;
+    return shown === undefined ? [] : [{ ...shown, base: join(directory, match[0]) }];
   });
   return found.sort((one, other) => (one.since < other.since ? -1 : 1));
-}
-
-function readProcess(base: string): FoundProcess[] {
-  try {
-    const { value, faults } = readShape(SHAPE, JSON.parse(readStateFile(`${base}.json`, MAX_BYTES) ?? 'null'));
-    if (value === undefined || faults.length > 0) return [];
-    return [{ ...value, kind: value.kind as CallerKind, base }];
-  } catch {
-    // Ended since it was listed.
-    return [];
-  }
 }

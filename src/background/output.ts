@@ -9,17 +9,8 @@ import { removeFile } from '../files/remove.js';
 /** A file is followed by another at this size, and the two newest are kept (BGR-3). */
 const FILE_BYTES = 256 * 1024;
 
-export interface OutputFiles {
-  /** Bytes that were written, also those that are no longer kept. */
-  readonly size: number;
-  /** Why output could not be stored, if it could not. */
-  readonly fault: string | undefined;
-  append(text: string): void;
-  close(): void;
-}
-
 /** Creates the files of an output: `base`, a dot, the offset of the first byte, `.log`. */
-export function createOutputFiles(base: string): OutputFiles {
+export function createOutputFiles(base: string) {
   const starts: number[] = [];
   let size = 0;
   let descriptor: number | undefined;
@@ -40,13 +31,15 @@ export function createOutputFiles(base: string): OutputFiles {
     return descriptor;
   };
   return {
+    /** Bytes that were written, also those that are no longer kept. */
     get size() {
       return size;
     },
+    /** Why output could not be stored, if it could not. */
     get fault() {
       return fault;
     },
-    append(text) {
+    append(text: string): void {
       if (fault !== undefined || text === '') return;
       try {
         const bytes = Buffer.from(text);

@@ -1,17 +1,16 @@
 // One process that goes on after its call: its output, and its end.
 
 import { StringDecoder } from 'node:string_decoder';
-import { deferred, pause } from '../core/async.js';
+import { deferred, onAbort, pause } from '../core/async.js';
 import { ToolError, toToolError } from '../core/error.js';
 import type { CallScope } from '../core/executor.js';
 import { formatCaller } from '../core/name.js';
 import type { Plan } from '../core/plan.js';
-import { redactKnown } from '../core/redact.js';
-import { createStreamRedactor } from '../core/redact-stream.js';
+import { formsOf, redactKnown } from '../core/redact.js';
 import { type Output, textOf } from '../core/result.js';
 import type { World } from '../core/snapshot.js';
 import { formatDuration } from '../core/text.js';
-import { onAbort, settlesWithin } from '../core/time-limit.js';
+import { settlesWithin } from '../core/time-limit.js';
 import { type ShownProcess, showProcess } from './files.js';
 import { createOutputFiles, type OutputPart, readOutput } from './output.js';
 
@@ -158,13 +157,25 @@ export function createEntry({ plan, scope, run, id, session, base, world }: Entr
   };
 }
 
-// Decodes one stream and removes secrets from it: the other one may come in between.
+// Decodes one stream and removes secrets from it: the other one may come in between. The beginning of a secret at the end
+// is held back until more arrives.
 function createReader(secrets: readonly string[]) {
   const decoder = new StringDecoder('utf8');
-  const redactor = createStreamRedactor(secrets);
+  const forms = secrets.length === 0 ? [] : formsOf(secrets);
+  const longest = Math.max(0, ...forms.map(({ length }) => length));
+  const beginsSecret = (text: string): boolean =>
+    forms.some((form) => form.length > text.length && form.startsWith(text));
+  let held = '';
+  const redact = (text: string): string => {
+    const clean = redactKnown(held + text, secrets);
+    let from = Math.max(0, clean.length - longest + 1);
+    while (from < clean.length && !beginsSecret(clean.slice(from))) from++;
+    held = clean.slice(from);
+    return clean.slice(0, from);
+  };
   return {
-    pass: (chunk: Uint8Array): string => redactor.pass(decoder.write(Buffer.from(chunk))),
-    end: (): string => redactor.pass(decoder.end()) + redactor.end(),
+    pass: (chunk: Uint8Array): string => redact(decoder.write(Buffer.from(chunk))),
+    end: (): string => redact(decoder.end()) + held,
   };
 }
 

@@ -1,13 +1,13 @@
 // Processes that go on after their call: each belongs to a session, and ends with it (BGR).
 
 import { randomBytes } from 'node:crypto';
-import { deferred, inBackground } from '../core/async.js';
+import { deferred, inBackground, onAbort } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { CallScope } from '../core/executor.js';
 import type { ProcessPlan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { World } from '../core/snapshot.js';
-import { cancelled, onAbort, settlesWithin } from '../core/time-limit.js';
+import { cancelled, settlesWithin } from '../core/time-limit.js';
 import { basePath, isStopRequested, readProcesses, removeProcess } from './files.js';
 import { type BackgroundProcess, createEntry, type Entry } from './process.js';
 import { describeStarted } from './text.js';

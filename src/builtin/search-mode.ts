@@ -1,5 +1,6 @@
 // Search and code mode: a few built-in tools instead of the whole catalog (SRV-9, COD-1), and when they are shown.
 
+import { memoize } from '../core/memoize.js';
 import { estimateTokens } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
@@ -45,17 +46,9 @@ function isMuch(tools: readonly Tool[]): boolean {
   return tools.reduce((sum, tool) => sum + tokensOf(tool), 0) > MANY_TOKENS;
 }
 
-const known = new WeakMap<Tool, number>();
-
-function tokensOf(tool: Tool): number {
-  let tokens = known.get(tool);
-  if (tokens === undefined) {
-    const { name, description, input, output } = tool;
-    tokens = estimateTokens(JSON.stringify({ name, description, input: input.json, output: output?.json }));
-    known.set(tool, tokens);
-  }
-  return tokens;
-}
+const tokensOf = memoize(({ name, description, input, output }: Tool) =>
+  estimateTokens(JSON.stringify({ name, description, input: input.json, output: output?.json })),
+);
 
 const NAME = { type: 'string' } as const;
 

@@ -250,7 +250,6 @@ function findHeadings(text: string): number[] {
   return found;
 }
 
-/** Whether a path is a directory of the skill. */
 export function isDirectoryOf(skill: Skill, path: string, bounds: Bounds): boolean {
   const root = rootOf(skill, bounds);
   const real = realPath(pathInSkill(skill, path));

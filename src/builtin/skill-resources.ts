@@ -1,5 +1,6 @@
 // Skills as resources of the scheme `skill`: their files by URI, and the entries of Skills over MCP (SKL-11).
 
+import { orNothing } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
 import type { FileIdentity } from '../core/origin.js';
 import { isSkillDirectory, type Skill } from '../core/skill.js';
@@ -37,11 +38,7 @@ export function findByUri(uri: string, skills: readonly Skill[]) {
 }
 
 function decode(text: string): string | undefined {
-  try {
-    return text.split('/').map(decodeURIComponent).join('/');
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => text.split('/').map(decodeURIComponent).join('/'));
 }
 
 /** Returns the contents of a file as it is stored. A skill that is one file has no others. */

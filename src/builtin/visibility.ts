@@ -8,7 +8,7 @@ import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
 import type { CascadeResolver, RemoteSkill, Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
-import { nearest, quoteOutside } from '../core/text.js';
+import { didYouMean, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { RUN_SKILL_SCRIPT } from '../core/view.js';
 import { findDenial } from '../policy/decide.js';
@@ -40,12 +40,8 @@ export function checkOffer(offered: readonly string[], builtin: readonly Tool[])
   const known = [...groups, ...builtin.map(({ name }) => name)];
   const unknown = offered.find((entry) => !known.includes(entry));
   if (unknown === undefined) return;
-  const [close] = nearest(unknown, known);
   throw new ToolError('usage', `unknown built-in tool or group "${quoteOutside(unknown, 60)}"`, {
-    hint:
-      close === undefined
-        ? `use one of ${groups.join(', ')}, or the name of a built-in tool`
-        : `did you mean ${close}?`,
+    hint: didYouMean(unknown, known, `use one of ${groups.join(', ')}, or the name of a built-in tool`),
   });
 }
 

@@ -72,7 +72,6 @@ export function findAlias(word: string): Alias | undefined {
   return ALIASES.find((one) => one.word === word);
 }
 
-/** Returns the arguments of an alias as arguments of its command. */
 export function toOwnArguments({ arguments: first = [], flags = {} }: Alias, argv: readonly string[]) {
   const end = argv.indexOf('--');
   const rename = (raw: string, at: number): readonly string[] => {

@@ -1,16 +1,13 @@
 // Values from a fixed set: of flags, actions and shells (CLI-26).
 
 import type { ToolError } from '../core/error.js';
-import { nearest, quoteOutside } from '../core/text.js';
+import { didYouMean, quoteOutside } from '../core/text.js';
 import { type FlagHelp, usageError, type VerbArguments } from './verb.js';
 
 /** The error for a value that is not in a fixed set; `before` is what is typed before it. */
 export function unknownChoice(what: string, value: string, choices: readonly string[], before: string): ToolError {
-  const [close] = nearest(value, choices);
-  return usageError(
-    `unknown ${what} "${quoteOutside(value, 40)}"`,
-    close === undefined ? `use ${before} ${choices.join('|')}` : `did you mean ${before} ${close}?`,
-  );
+  const hint = didYouMean(value, choices, `use ${before} ${choices.join('|')}`, (close) => `${before} ${close}`);
+  return usageError(`unknown ${what} "${quoteOutside(value, 40)}"`, hint);
 }
 
 /** Checks the values of flags that accept a fixed set. Throws `usage`. */

@@ -14,6 +14,7 @@ import {
 import { OWN_FLAGS, splitArguments, toParameters } from '../commands/index.js';
 import { commandName } from '../commands/names.js';
 import { type Commands, type CommandTable, findCommand, findInGroup, toCommandTable } from '../commands/table.js';
+import { orNothing } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
@@ -223,13 +224,13 @@ function flagValues({ io, open }: Setup, { value = '', choices, names }: FlagHel
 
 function listFiles(io: Io, begun: string): string[] {
   const directory = begun.slice(0, begun.lastIndexOf('/') + 1);
-  try {
-    return readdirSync(resolvePath(io, directory), { withFileTypes: true })
-      .filter((entry) => entry.name.startsWith(basename(begun.slice(directory.length))))
-      .map((entry) => `${directory}${entry.name}${entry.isDirectory() ? '/' : ''}`);
-  } catch {
-    return [];
-  }
+  return (
+    orNothing(() =>
+      readdirSync(resolvePath(io, directory), { withFileTypes: true })
+        .filter((entry) => entry.name.startsWith(basename(begun.slice(directory.length))))
+        .map((entry) => `${directory}${entry.name}${entry.isDirectory() ? '/' : ''}`),
+    ) ?? []
+  );
 }
 
 async function readTable(toolbox: NodeToolbox): Promise<CommandTable> {

@@ -34,7 +34,6 @@ export async function openWorkerState(call: VerbCall): Promise<Opened<SharedStat
   return { state: { share, onListing: () => {} }, close };
 }
 
-/** The approvals of the fleet. */
 export async function openApprovals(call: VerbCall): Promise<Opened<ReturnType<typeof createSharedApprovals>>> {
   const { state: keyspace, close } = await openKeyspace(call);
   return { state: createSharedApprovals(keyspace), close };

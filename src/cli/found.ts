@@ -5,7 +5,7 @@ import { findSources, planImport } from '../clients/import.js';
 import { CLIENTS } from '../clients/table.js';
 import { isToolName } from '../core/name.js';
 import type { Boundary } from '../core/origin.js';
-import { compareText, count, quoteOutside, quoteWord, shortenPath } from '../core/text.js';
+import { count, quoteOutside, quoteWord, shortenPath } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { namesIn } from '../files/list.js';
 import { lstatOrNothing, readHead } from '../files/read.js';
@@ -37,7 +37,7 @@ const HEAD_BYTES = 8 * 1024;
 /** Returns the files of tasks in the workdir that have tasks or a fault. */
 export function findTasks({ state, workspace: { workdir: directory } }: NodeToolbox): TaskFile[] {
   const boundary = toBoundary(directory);
-  const names = namesIn(directory).sort(compareText);
+  const names = namesIn(directory);
   const formats = state.taskFormats.filter(({ entries }) => entries === 'files');
   return formats.flatMap((format) =>
     names
@@ -63,13 +63,11 @@ export function findTasks({ state, workspace: { workdir: directory } }: NodeTool
 export function findScripts(directory: string): Hint[] {
   const boundary = toBoundary(directory);
   return SCRIPT_DIRECTORIES.flatMap((below): Hint[] => {
-    const [first, ...others] = namesIn(join(directory, below))
-      .sort(compareText)
-      .flatMap((file) => {
-        const name = file.replace(/\.[^.]*$/, '');
-        const isNew = isToolName(name) && lstatOrNothing(join(directory, '.agents/tools', name)) === undefined;
-        return isNew && hasHeader(join(directory, below, file), boundary) ? [{ file, name }] : [];
-      });
+    const [first, ...others] = namesIn(join(directory, below)).flatMap((file) => {
+      const name = file.replace(/\.[^.]*$/, '');
+      const isNew = isToolName(name) && lstatOrNothing(join(directory, '.agents/tools', name)) === undefined;
+      return isNew && hasHeader(join(directory, below, file), boundary) ? [{ file, name }] : [];
+    });
     if (first === undefined) return [];
     const command = `ln -s ${quoteWord(`../../${below}/${first.file}`)} .agents/tools/${first.name}`;
     return [{ file: `${below}/`, has: count(others.length + 1, 'script'), command }];

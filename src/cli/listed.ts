@@ -2,7 +2,7 @@
 
 import { normalizeTags } from '../core/name.js';
 import type { Problem } from '../core/problem.js';
-import { count, nearest, quoteOutside, revealHidden } from '../core/text.js';
+import { count, didYouMean, quoteOutside, revealHidden } from '../core/text.js';
 import { printJson } from './print.js';
 import { oneLine, printTable } from './table.js';
 import type { Terminal } from './terminal.js';
@@ -62,12 +62,9 @@ export function assertKnown({ tools, skills }: Listed, tags: readonly string[], 
     const names = [...new Set(known)].filter((name) => name !== null);
     const unknown = wanted.find((name) => !names.includes(name));
     if (unknown === undefined) return;
-    const close = nearest(unknown, names);
     const others = names.length === 0 ? `no tool has a ${flag}` : `use ${names.slice(0, 10).join(', ')}`;
-    throw usageError(
-      `unknown ${flag} "${quoteOutside(unknown, 40)}"`,
-      close.length > 0 ? `did you mean --${flag} ${close[0]}?` : others,
-    );
+    const hint = didYouMean(unknown, names, others, (close) => `--${flag} ${close}`);
+    throw usageError(`unknown ${flag} "${quoteOutside(unknown, 40)}"`, hint);
   };
   check(
     'tag',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { editConfig, readConfig, withConfigLock, writeConfig } from '../clients/config-file.js';
 import { valueAt } from '../clients/forms/form.js';
 import { tomlForm } from '../clients/forms/toml.js';
-import { isToolError, ToolError } from '../core/error.js';
+import { isToolError, orNothing, ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { isWithin, realPath } from '../files/within.js';
@@ -25,12 +25,10 @@ const INDENT = 34;
 /** Whether the configuration says already which tasks are offered. */
 export function hasTaskSettings({ state, workspace: { workdir } }: NodeToolbox): boolean {
   if (state.configuration().settings.tasks.from.length > 0) return true;
-  try {
-    return valueAt(readConfig(join(workdir, CONFIG), tomlForm).document, ['tasks']) !== undefined;
-  } catch {
-    // Reported when it is written.
-    return false;
-  }
+  // Reported when it is written.
+  return (
+    orNothing(() => valueAt(readConfig(join(workdir, CONFIG), tomlForm).document, ['tasks']) !== undefined) ?? false
+  );
 }
 
 /** Returns the tasks to offer: those that look harmless with `--yes`, chosen ones at a terminal, else none. */

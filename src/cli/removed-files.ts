@@ -1,10 +1,11 @@
 // Files that `wield remove` took away, in the state of wield, so that they can be brought back.
 
-import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
-import { compareText, quoteOutside } from '../core/text.js';
+import { quoteOutside } from '../core/text.js';
+import { namesIn } from '../files/list.js';
 import { withLock } from '../files/lock.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { readStateFile } from '../files/read.js';
@@ -80,10 +81,6 @@ function find(root: string, name: string | undefined): { readonly entry: string;
   }
   const what = name === undefined ? 'nothing was removed' : `"${quoteOutside(name, 60)}" was not removed`;
   throw new ToolError('not_found', what, { hint: 'wield remove NAME removes a tool' });
-}
-
-function namesIn(root: string): string[] {
-  return existsSync(root) ? readdirSync(root).sort(compareText) : [];
 }
 
 function readRecord(file: string): RemovedFiles | undefined {

@@ -1,5 +1,6 @@
 // A transient line on a terminal: progress of a call, servers that are waited for (CLI-4).
 
+import type { Progress } from '../core/context.js';
 import { formatDuration, quoteOutside, spellOut } from '../core/text.js';
 import type { ServerEntry } from '../core/upstream.js';
 import { runnerOf } from '../upstream/entries/package-runner.js';
@@ -24,15 +25,7 @@ export function showShare(terminal: Terminal, text: string, share: number, size 
 const SHOWN_MS = 2000;
 const TICK_MS = 1000;
 
-/** A line that shows the servers that are waited for, and since when. */
-export interface WaitLine {
-  /** None clears the line. */
-  show(names: readonly string[]): void;
-  /** Says what goes on after an interrupt (UPS-112). */
-  interrupt(): void;
-}
-
-export function createWaitLine(terminal: Terminal, servers: () => readonly ServerEntry[]): WaitLine {
+export function createWaitLine(terminal: Terminal, servers: () => readonly ServerEntry[]) {
   let since: number | undefined;
   let tick: NodeJS.Timeout | undefined;
   let installing: readonly string[] = [];
@@ -43,7 +36,8 @@ export function createWaitLine(terminal: Terminal, servers: () => readonly Serve
     return runner === undefined ? name : `${name} (${runner} installs it)`;
   };
   return {
-    show(names) {
+    /** None clears the line. */
+    show(names: readonly string[]): void {
       clearInterval(tick);
       installing = [];
       if (names.length === 0) {
@@ -62,29 +56,25 @@ export function createWaitLine(terminal: Terminal, servers: () => readonly Serve
       show();
       if (terminal.errIsTerminal) tick = setInterval(show, TICK_MS).unref();
     },
-    interrupt() {
+    /** Says what goes on after an interrupt (UPS-112). */
+    interrupt(): void {
       const names = installing.map(spellOut).join(', ');
       if (names !== '') terminal.err(`  ${names}: the installation goes on in the background; wield mcp shows it\n`);
     },
   };
 }
 
-export interface StatusLine {
-  show(progress: { readonly done?: number; readonly total?: number; readonly message?: string }): void;
-  clear(): void;
-}
-
 /** Shows the progress of a call until it is cleared. */
-export function createStatusLine(terminal: Terminal): StatusLine {
+export function createStatusLine(terminal: Terminal) {
   let shown = false;
   return {
-    show({ done, total, message = '' }) {
+    show({ done, total, message = '' }: Progress): void {
       const steps = done === undefined ? '' : `${done}${total === undefined ? '' : `/${total}`} `;
       const text = quoteOutside(`${steps}${message}`, terminal.columns - 1);
       terminal.err(`\r\u001b[K${terminal.paint('dim', text, 'err')}`);
       shown = true;
     },
-    clear() {
+    clear(): void {
       if (shown) terminal.err('\r\u001b[K');
       shown = false;
     },

@@ -110,7 +110,6 @@ export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
   return Object.hasOwn(flags, name) ? flags[name]!.kind : undefined;
 }
 
-/** Finds the flag of a verb by its letter. */
 export function flagOfLetter(verb: Verb, letter: string): string | undefined {
   return Object.keys(verb.flags).find((name) => verb.flags[name]!.short === letter);
 }

@@ -10,15 +10,8 @@ const UNFINISHED = /\u001b(?:\[[0-9;:]{0,40})?$/;
 const EXTENDED = /(?:38|48|58)[;:](?:5[;:]\d+|2(?:[;:]\d*){3,4})/g;
 const RESET = '\u001b[0m';
 
-export interface VisibleOutput {
-  /** Returns the text to show for a chunk. An unfinished sequence is held back. */
-  pass(chunk: Uint8Array): string;
-  /** Returns what was held back, and resets colours that are still on. */
-  end(): string;
-}
-
 /** Filters a stream of bytes for a terminal (CLI-4). */
-export function createVisibleOutput(): VisibleOutput {
+export function createVisibleOutput() {
   const decoder = new StringDecoder('utf8');
   let held = '';
   let coloured = false;
@@ -29,12 +22,14 @@ export function createVisibleOutput(): VisibleOutput {
       return found;
     });
   return {
-    pass(chunk) {
+    /** Returns the text to show for a chunk. An unfinished sequence is held back. */
+    pass(chunk: Uint8Array): string {
       const text = held + decoder.write(Buffer.from(chunk));
       held = UNFINISHED.exec(text)?.[0] ?? '';
       return show(text.slice(0, text.length - held.length));
     },
-    end() {
+    /** Returns what was held back, and resets colours that are still on. */
+    end(): string {
       const rest = show(held + decoder.end());
       return coloured ? rest + RESET : rest;
     },

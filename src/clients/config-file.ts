@@ -76,7 +76,6 @@ export function writeConfig(file: ConfigFile, text: string, isPrivate: boolean):
   }
 }
 
-/** Parses the text of a file. */
 export function parse(text: string, form: Form, path: string): unknown {
   return guard(path, () => form.parse(text.startsWith(BOM) ? text.slice(1) : text));
 }

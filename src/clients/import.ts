@@ -1,9 +1,9 @@
 // Imports servers from other clients: plans what to write, then writes it.
 
 import { join, resolve } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
-import { nearest, quoteOutside } from '../core/text.js';
+import { didYouMean, quoteOutside } from '../core/text.js';
 import { readTextFile, statOrNothing } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -72,20 +72,11 @@ export function findSourceOf(path: string, environment: ClientEnvironment): Impo
   const others = ANY_CLIENTS.map((client) => ({ client, file: { tables: () => [] } }));
   for (const { client, file } of [...(alike === undefined ? [] : [alike]), ...others]) {
     const source: ImportSource = { client, file: { scope: 'user', path: place, tables: file.tables } };
-    if ((readTables(source)?.length ?? 0) > 0) return source;
+    if ((orNothing(() => readServers(source))?.length ?? 0) > 0) return source;
   }
   throw new ToolError('invalid_definition', `${path} has no servers in a known format`, {
     hint: 'for a list of clients with servers: wield mcp import',
   });
-}
-
-/** Returns the servers of a file, or undefined if it is not in the format of the client. */
-function readTables(source: ImportSource): [string, unknown][] | undefined {
-  try {
-    return readServers(source);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the servers of a source by name. Throws if the file is invalid. */
@@ -183,11 +174,8 @@ function readSecret(path: string): string | undefined {
 function findNamed(servers: readonly ImportedServer[], name: string): ImportedServer[] {
   const found = servers.filter((server) => server.name === name);
   if (found.length > 0) return found;
-  const [close] = nearest(
-    name,
-    servers.map((server) => server.name),
-  );
+  const names = servers.map((server) => server.name);
   throw new ToolError('not_found', `no server "${quoteOutside(name, 40)}" to import`, {
-    hint: close === undefined ? 'omit --server to see all servers' : `did you mean ${quoteOutside(close, 60)}?`,
+    hint: didYouMean(name, names, 'omit --server to see all servers', (close) => quoteOutside(close, 60)),
   });
 }

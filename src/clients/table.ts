@@ -1,7 +1,7 @@
 // The known clients: where each keeps its servers, and how their entries differ from the common ones.
 
 import { isAbsolute, join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import { type Client, type ClientEnvironment, type ClientRow, STARTS_IN_PROJECT, toClient } from './client.js';
@@ -55,11 +55,7 @@ function findGeminiBlock(name: string, { home }: ClientEnvironment, document: un
 }
 
 function readJson(path: string): unknown {
-  try {
-    return toPlain(readConfig(path, jsonForm).document);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => toPlain(readConfig(path, jsonForm).document));
 }
 
 // Without a `type` Gemini CLI uses the SSE transport, or tries both.

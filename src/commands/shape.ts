@@ -82,7 +82,6 @@ export function choicesOf(raw: unknown, root: JsonSchema): readonly Json[] {
   return walk(raw);
 }
 
-/** Returns the schema of the array entry at an index. */
 export function entryOf(raw: unknown, index: number, root: JsonSchema): unknown {
   for (const { node } of partsOf(raw, root)) {
     const { prefixItems, items } = node;

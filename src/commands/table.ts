@@ -1,6 +1,6 @@
 // Maps command words to tools and finds collisions.
 
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -135,11 +135,7 @@ function toProblem(tool: Tool, message: string, advice: string, { call }: Progra
 function pathOf({ origin, name }: Tool): string {
   const { uri } = origin;
   if (uri === null || !uri.startsWith('file://')) return uri ?? name;
-  try {
-    return decodeURIComponent(new URL(uri).pathname);
-  } catch {
-    return uri;
-  }
+  return orNothing(() => decodeURIComponent(new URL(uri).pathname)) ?? uri;
 }
 
 /** Returns all first words: commands without a group, and groups. */

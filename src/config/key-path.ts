@@ -24,7 +24,6 @@ export function mayRestrict(path: readonly string[], close: string | undefined):
   return close !== undefined && KEYS[close]!.restricts === true;
 }
 
-/** Returns the canonical spelling of a path. */
 export function canonicalPath(path: readonly string[]): readonly string[] {
   const name = path.join('.');
   return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;

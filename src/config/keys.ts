@@ -311,7 +311,6 @@ function findSetting(settings: Settings, setting: SettingName): unknown {
   return setting.split('.').reduce<unknown>((value, step) => (value as Record<string, unknown>)?.[step], settings);
 }
 
-/** Returns the settings with one changed. */
 export function withSetting(settings: Settings, setting: SettingName, value: unknown): Settings {
   const [section, name] = setting.split('.') as [keyof Settings, string?];
   if (name === undefined) return { ...settings, [section]: value };

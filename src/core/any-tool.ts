@@ -1,5 +1,6 @@
 // A made-up tool of a server, for questions about the server as a whole.
 
+import { IN_CODE } from './origin.js';
 import { NO_PARAMETERS } from './schema.js';
 import { NO_TRAITS, type Tool } from './tool.js';
 
@@ -10,7 +11,7 @@ export function anyToolOf(server: string): Tool {
     description: '',
     input: { json: NO_PARAMETERS, check: async (value) => ({ ok: true, value }) },
     action: { kind: 'delegate', ref: '', ownInput: true },
-    origin: { format: 'mcp', uri: null, directory: null, source: null, digest: null, server, owner: 'upstream' },
+    origin: { ...IN_CODE, format: 'mcp', server, owner: 'upstream' },
     traits: NO_TRAITS,
   };
 }

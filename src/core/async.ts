@@ -46,23 +46,39 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
+/** Calls a listener when a signal is aborted, at once if it is already; the returned function removes it. */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
+}
+
 /** Pauses, at most until a signal is aborted. */
 export function pauseUnlessAborted(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener('abort', done);
+  const { promise, resolve } = deferred<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  const unlisten = onAbort(signal, resolve);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    unlisten();
+  });
+}
+
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => onAbort(signal, resolve));
+}
+
+/** Settles like a promise; rejects with `toError` once the signal is aborted. The work itself goes on. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal, toError: () => Error): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const unlisten = onAbort(signal, () => reject(toError()));
+    promise.then(resolve, reject).finally(unlisten);
   });
 }
 
 // Much less than a person notices.
 const TURN_MS = 10;
 
-/** Waits for the next turn. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -14,8 +14,10 @@ export function assertPerson(insideCall: boolean, what: string): void {
   });
 }
 
+export const CALLER_KINDS = ['person', 'model', 'code'] as const;
+
 /** `person`: at a shell; the call itself is consent. `model`: untrusted. */
-export type CallerKind = 'person' | 'model' | 'code';
+export type CallerKind = (typeof CALLER_KINDS)[number];
 
 /** Who calls, through which door. */
 export interface Caller {

@@ -3,6 +3,7 @@
 import type { ClientCapability } from './context.js';
 import { ToolError } from './error.js';
 import { isRecord, type Json, type JsonObject } from './json.js';
+import { IN_CODE } from './origin.js';
 import { textPart } from './result.js';
 import { NO_TRAITS, type Tool } from './tool.js';
 
@@ -46,7 +47,6 @@ export function lacksCapability(asker: string, capability: ClientCapability): To
   });
 }
 
-/** Whether a value is the result of a request to clients. */
 export function isClientResult(capability: ClientCapability, value: unknown): value is JsonObject {
   if (!isRecord(value)) return false;
   if (capability === 'roots')
@@ -79,15 +79,7 @@ export function toClientTool(
         structured: await send(input as JsonObject, signal),
       }),
     },
-    origin: {
-      format: 'client',
-      uri: null,
-      directory: null,
-      source: null,
-      digest: null,
-      server: asker,
-      owner: 'program',
-    },
+    origin: { ...IN_CODE, format: 'client', server: asker },
     traits: { ...NO_TRAITS, timeoutMs: TIMEOUT_MS },
   };
 }

@@ -91,6 +91,15 @@ export class ToolError extends Error {
   }
 }
 
+/** Returns what a function returns; undefined if it throws. */
+export function orNothing<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a value is a ToolError of this or another copy of wield. */
 export function isToolError(value: unknown): value is ToolError {
   return typeof value === 'object' && value !== null && BRAND in value;

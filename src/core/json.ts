@@ -49,7 +49,7 @@ function checkJson(value: unknown, bounds: JsonBounds, isCopied: boolean): { jso
   let properties = 0;
   const path: (string | number)[] = [];
   const fault = (problem: string, hint: string): ToolError => {
-    const pointer = path.map((step) => `/${escapePointer(String(step))}`).join('');
+    const pointer = toPointer(path);
     const where = pointer === '' || pointer.length > 200 ? '' : ` at ${quoteOutside(pointer)}`;
     return new ToolError('invalid_input', `input${where} ${problem}`, {
       hint,
@@ -238,6 +238,11 @@ export function escapePointer(key: string): string {
   return /[~/]/.test(key) ? key.replace(/~/g, '~0').replace(/\//g, '~1') : key;
 }
 
+/** Formats keys and indices, from the whole value to a part of it, as JSON Pointer. */
+export function toPointer(path: readonly (string | number)[]): string {
+  return path.map((step) => `/${escapePointer(String(step))}`).join('');
+}
+
 /** Returns an object with the same keys and changed values. */
 export function mapValues<A, B>(
   record: Readonly<Record<string, A>>,
@@ -289,7 +294,6 @@ export function copyJson(value: Json): Json {
   return copy;
 }
 
-/** Freezes a value and its children. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

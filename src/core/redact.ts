@@ -2,6 +2,7 @@
 
 import { ToolError } from './error.js';
 import { escapePointer, type Json } from './json.js';
+import { memoize } from './memoize.js';
 import type { Output, Part } from './result.js';
 import { quoteOutside, sanitize } from './text.js';
 
@@ -15,9 +16,6 @@ export const SHORTEST_SECRET = 4;
 export interface KnownSecrets {
   all: readonly string[];
 }
-
-// Cached, because the secrets of a call are one array that is used many times.
-const known = new WeakMap<readonly string[], Matcher>();
 
 /** Removes secrets from text, as they are written in messages, JSON and URLs, and encoded. */
 export function redactKnown(text: string, secrets: readonly string[]): string {
@@ -66,23 +64,19 @@ function toSlot(key: number): number {
   return (key ^ (key >>> 16)) & (SLOTS - 1);
 }
 
-function matcherOf(secrets: readonly string[]): Matcher {
-  let matcher = known.get(secrets);
-  if (matcher === undefined) {
-    const forms = new Map<number, string[]>();
-    const slots = new Uint8Array(SLOTS);
-    for (const form of new Set(secrets.flatMap(toForms))) {
-      if (form.length < SHORTEST_SECRET) continue;
-      let key = 0;
-      for (let at = 0; at < SHORTEST_SECRET; at++) key = addToKey(key, form.charCodeAt(at));
-      forms.set(key, [...(forms.get(key) ?? []), form]);
-      slots[toSlot(key)] = 1;
-    }
-    matcher = { forms, slots };
-    known.set(secrets, matcher);
+// The secrets of a call are one array that is used many times.
+const matcherOf = memoize((secrets: readonly string[]): Matcher => {
+  const forms = new Map<number, string[]>();
+  const slots = new Uint8Array(SLOTS);
+  for (const form of new Set(secrets.flatMap(toForms))) {
+    if (form.length < SHORTEST_SECRET) continue;
+    let key = 0;
+    for (let at = 0; at < SHORTEST_SECRET; at++) key = addToKey(key, form.charCodeAt(at));
+    forms.set(key, [...(forms.get(key) ?? []), form]);
+    slots[toSlot(key)] = 1;
   }
-  return matcher;
-}
+  return { forms, slots };
+});
 
 // Overlapping secrets are removed together.
 function cutOut(text: string, found: [number, number][]): string {
@@ -96,7 +90,6 @@ function cutOut(text: string, found: [number, number][]): string {
   return rest + text.slice(end);
 }
 
-/** Returns all forms that secrets are removed in. */
 export function formsOf(secrets: readonly string[]): readonly string[] {
   return [...matcherOf(secrets).forms.values()].flat();
 }

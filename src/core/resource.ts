@@ -1,5 +1,6 @@
 // Resources, data that clients read by URI, and prompts, messages for a conversation.
 
+import { orNothing } from './error.js';
 import { matchesItems } from './glob.js';
 import { exactly, type GlobItem } from './glob-syntax.js';
 import type { JsonObject } from './json.js';
@@ -35,7 +36,6 @@ export function toResourceName(uri: string): string {
 /** Schemes of resources that a file cannot define: those of skills, documents, servers and their pages. */
 export const OWN_SCHEMES = /^(?:skill|context|mcp|ui):/i;
 
-/** Whether a URI is a template. */
 export function isTemplate(uri: string): boolean {
   return uri.includes('{');
 }
@@ -63,11 +63,8 @@ export function toPublicUri(server: string, uri: string): string {
 export function parsePublicUri(uri: string): { readonly server: string; readonly uri: string } | undefined {
   const [, scheme, authority = '', rest = ''] = PUBLIC.exec(uri) ?? [];
   if (scheme === undefined || (scheme === 'mcp' && !/^[A-Za-z][\w+.-]*:/.test(rest))) return undefined;
-  try {
-    return { server: decodeURIComponent(authority), uri: scheme === 'mcp' ? rest : `${scheme}://${rest}` };
-  } catch {
-    return undefined;
-  }
+  const own = scheme === 'mcp' ? rest : `${scheme}://${rest}`;
+  return orNothing(() => ({ server: decodeURIComponent(authority), uri: own }));
 }
 
 /**
@@ -97,11 +94,7 @@ function decodeAll(text: string): string {
 }
 
 function parseUrl(text: string): string | undefined {
-  try {
-    return new URL(text).href;
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => new URL(text).href);
 }
 
 // Keeps the slashes after the scheme.

@@ -1,6 +1,7 @@
 // Schemas: the JSON Schema that callers see, the check that is enforced, and reading of schema nodes.
 
 import { copyJson, isRecord, type Json, mapValues } from './json.js';
+import { memoize } from './memoize.js';
 import { decodeUri, sanitize } from './text.js';
 
 /** A JSON Schema document (2020-12). */
@@ -70,26 +71,19 @@ export function lookUp(root: JsonSchema, ref: string): unknown {
   return target;
 }
 
-const anchors = new WeakMap<JsonSchema, Map<string, unknown>>();
-
 // The nodes of a document that have a name of their own.
-function anchorsOf(root: JsonSchema): Map<string, unknown> {
-  let known = anchors.get(root);
-  if (known === undefined) {
-    const found = new Map<string, unknown>();
-    const walk = (node: unknown): void => {
-      if (typeof node !== 'object' || node === null) return;
-      const { $anchor, $dynamicAnchor } = node as SchemaNode;
-      for (const name of [$anchor, $dynamicAnchor])
-        if (typeof name === 'string' && !found.has(name)) found.set(name, node);
-      Object.values(node).forEach(walk);
-    };
-    walk(root);
-    known = found;
-    anchors.set(root, known);
-  }
-  return known;
-}
+const anchorsOf = memoize((root: JsonSchema): ReadonlyMap<string, unknown> => {
+  const found = new Map<string, unknown>();
+  const walk = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const { $anchor, $dynamicAnchor } = node as SchemaNode;
+    for (const name of [$anchor, $dynamicAnchor])
+      if (typeof name === 'string' && !found.has(name)) found.set(name, node);
+    Object.values(node).forEach(walk);
+  };
+  walk(root);
+  return found;
+});
 
 /** Returns the types that a node accepts; empty if it does not restrict them. `known` has the types of branches. */
 export function acceptedTypes(
@@ -157,12 +151,10 @@ export function fillDefaults(value: Json, schema: JsonSchema): Json {
   return walk(value, schema, 0);
 }
 
-/** Whether a value has one of the types of a schema. */
 export function hasSomeType(value: Json, types: readonly unknown[]): boolean {
   return types.some((type) => hasType(value, type));
 }
 
-/** Whether a value has a type of JSON Schema. */
 export function hasType(value: Json, type: unknown): boolean {
   switch (type) {
     case 'integer':

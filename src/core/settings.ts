@@ -1,6 +1,7 @@
 // Settings from the configuration, with defaults.
 
 import type { HttpSettings } from './http.js';
+import { memoize } from './memoize.js';
 import type { MiddlewareSettings } from './middleware-settings.js';
 import type { ToolFilter } from './origin.js';
 import { NO_SANDBOXES, type SandboxSettings } from './sandbox.js';
@@ -171,14 +172,7 @@ export interface ToolConfig {
 }
 
 // Settings are the same object until a file changes, and every call needs this.
-const configs = new WeakMap<Settings, ToolConfig>();
-
-export function toToolConfig(settings: Settings): ToolConfig {
-  let config = configs.get(settings);
-  if (config === undefined) {
-    const { limits, roots } = settings;
-    config = Object.freeze({ limits: Object.freeze({ ...limits }), roots: Object.freeze([...roots]) });
-    configs.set(settings, config);
-  }
-  return config;
-}
+export const toToolConfig = memoize(
+  ({ limits, roots }: Settings): ToolConfig =>
+    Object.freeze({ limits: Object.freeze({ ...limits }), roots: Object.freeze([...roots]) }),
+);

@@ -1,6 +1,7 @@
 // Shapes: values are returned with their types, faults with their paths.
 
 import { describe, expect, test } from 'vitest';
+import { toPointer } from './json.js';
 import {
   boolean,
   checked,
@@ -22,7 +23,6 @@ import {
   strings,
   tagged,
   text,
-  toPointer,
 } from './shape.js';
 
 const SERVER = object({ command: text(), args: optional(list(string)), disabled: optional(boolean) });

@@ -1,8 +1,8 @@
 // Shapes of values from outside: files, messages and entries. Reading one reports each fault with its path.
 
-import { describeValue, escapePointer, isRecord, type Json, type JsonObject, mapValues } from './json.js';
+import { describeValue, isRecord, type Json, type JsonObject, mapValues } from './json.js';
 import type { JsonSchema } from './schema.js';
-import { BYTES, DURATION, nearest, parseBytes, parseDuration, quoteOutside } from './text.js';
+import { BYTES, DURATION, didYouMean, parseBytes, parseDuration, quoteOutside } from './text.js';
 
 /** Keys and indices from the whole value to a part of it. */
 export type Path = readonly (string | number)[];
@@ -67,11 +67,6 @@ export function formatFault({ path, kind, message, found }: ShapeFault): string 
   const part = path.length === 0 ? 'it' : formatPath(path);
   if (kind === 'missing') return `${part} is missing`;
   return found === undefined ? `${part} ${message}` : `${part} ${message}, got ${found}`;
-}
-
-/** Formats a path as JSON Pointer. */
-export function toPointer(path: Path): string {
-  return path.map((step) => `/${escapePointer(String(step))}`).join('');
 }
 
 /** A value that `parse` accepts, converted; `parse` returns undefined for others. */
@@ -273,8 +268,7 @@ function missing(path: Path, { expected }: Shape<unknown>): ShapeFault {
 
 function unknownKey(path: Path, known: readonly string[]): ShapeFault {
   const key = String(path.at(-1));
-  const [close] = nearest(key, known);
-  const hint = close === undefined ? `known keys: ${known.join(', ')}` : `did you mean "${close}"?`;
+  const hint = didYouMean(key, known, `known keys: ${known.join(', ')}`, JSON.stringify);
   return { path, kind: 'unknown', message: `unknown key "${quoteOutside(key, 60)}"`, hint };
 }
 

@@ -64,6 +64,17 @@ export function nearest(name: string, candidates: Iterable<string>): string[] {
   return scored.slice(0, 3).map((entry) => entry.candidate);
 }
 
+/** Returns `did you mean x?` with the candidate most similar to a name, as `show` writes it, or another hint. */
+export function didYouMean(
+  name: string,
+  candidates: Iterable<string>,
+  otherwise: string,
+  show: (close: string) => string = String,
+): string {
+  const [close] = nearest(name, candidates);
+  return close === undefined ? otherwise : `did you mean ${show(close)}?`;
+}
+
 function near(wanted: string, other: string, limit: number): number {
   return Math.abs(other.length - wanted.length) > limit ? limit + 1 : editDistance(wanted, other, limit);
 }

@@ -67,13 +67,6 @@ export function startTimeLimit(milliseconds: number, onEnd: () => void): TimeLim
   };
 }
 
-/** Calls a listener when a signal is aborted, at once if it is already; the returned function removes it. */
-export function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  if (signal.aborted) listener();
-  else signal.addEventListener('abort', listener, { once: true });
-  return () => signal.removeEventListener('abort', listener);
-}
-
 /** Runs a plan on another machine. Returns when its time is over or it is cancelled, whatever the other side does (RUN-6). */
 export async function runWithinLimit(plan: Plan, scope: CallScope, run: () => Promise<Output>): Promise<Output> {
   let late = false;

@@ -80,7 +80,6 @@ export const NO_CASCADE: CascadeResolver = {
   problems: () => [],
 };
 
-/** Returns the level of a tool itself. */
 export function toOwnLevel(tool: Tool, settings: Level['settings'] = {}, narrowing?: Narrowing): Level {
   const { allowedTools = null, timeoutMs } = tool.traits;
   return {

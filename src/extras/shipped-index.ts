@@ -114,7 +114,6 @@ export function createShippedIndex(options: ShippedIndexOptions) {
   return {
     /** Returns what is known of a directory; undefined if it has no usable index. */
     load: (place: Place, format: Format): DirectoryState | undefined => load(place, format, options),
-    /** Writes the index of a directory. */
     write: (directory: string, formats: readonly Format[]) => write(directory, formats, options),
     /** Returns the path of the index of a directory. */
     fileOf: (directory: string): string => join(directory, FILE),

@@ -2,6 +2,7 @@
 
 import { readlinkSync, type Stats, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { orNothing } from '../core/error.js';
 import type { Format, FormatSnapshot, Reading } from '../core/format.js';
 import type { Boundary, Place } from '../core/origin.js';
 import { type Problem, toProblem } from '../core/problem.js';
@@ -95,11 +96,7 @@ function findLinkOut(path: string, boundary: Boundary): string | undefined {
 }
 
 function pathOfDescriptor(descriptor: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/self/fd/${descriptor}`);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => readlinkSync(`/proc/self/fd/${descriptor}`));
 }
 
 // Where descriptors have no path: the path is that of the open file only if it still leads to it.

@@ -3,7 +3,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -95,19 +95,11 @@ export function findCheckout(path: string): string | undefined {
 }
 
 function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return orNothing(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined) ?? false;
 }
 
 function isRealHome(directory: string): boolean {
-  try {
-    return resolve(userInfo().homedir) === directory;
-  } catch {
-    return false;
-  }
+  return orNothing(() => resolve(userInfo().homedir) === directory) ?? false;
 }
 
 function notAbsolute(name: string, value: string, otherwise: string): ToolError {

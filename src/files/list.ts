@@ -1,6 +1,7 @@
 // Lists directories that may be missing or unreadable.
 
 import { type Dirent, readdirSync } from 'node:fs';
+import { compareText } from '../core/text.js';
 
 /** Returns the entries of a directory; none if it cannot be read. */
 export function entriesOf(directory: string): Dirent[] {
@@ -11,7 +12,9 @@ export function entriesOf(directory: string): Dirent[] {
   }
 }
 
-/** Returns the names in a directory; none if it cannot be read. */
+/** Returns the names in a directory, sorted; none if it cannot be read. */
 export function namesIn(directory: string): string[] {
-  return entriesOf(directory).map(({ name }) => name);
+  return entriesOf(directory)
+    .map(({ name }) => name)
+    .sort(compareText);
 }

@@ -159,7 +159,7 @@ async function tryHold(directory: string, own: string): Promise<string | undefin
 
 // Returns all contenders in order, and removes other files.
 function contenders(directory: string): Contender[] {
-  const names = namesIn(directory).sort();
+  const names = namesIn(directory);
   return names.flatMap((name) => {
     const match = NAME.exec(name);
     if (match !== null) return [{ name, pid: Number(match[2]), started: Number(match[3]) }];

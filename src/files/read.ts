@@ -1,8 +1,9 @@
 // Reads files that may be untrusted, with a size limit, and caches what is computed from them.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
-import { systemReason, ToolError } from '../core/error.js';
+import { orNothing, systemReason, ToolError } from '../core/error.js';
 import type { Boundary, FileIdentity } from '../core/origin.js';
+import { matches, type Shape } from '../core/shape.js';
 import { isDescriptorAdmitted, toDeparture, traceBoundary } from './boundary.js';
 import { checkParents, explainUnsafe, findUnsafe, toFileError, unsafeState } from './state.js';
 
@@ -36,29 +37,17 @@ export function statIdentity(path: string): FileIdentity | undefined {
 
 /** Returns the stats of a file; undefined if it does not exist, also for link cycles and unreachable directories. */
 export function statOrNothing(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => statSync(path, { throwIfNoEntry: false }));
 }
 
 /** Like `statOrNothing`, without following links. */
 export function lstatOrNothing(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => lstatSync(path, { throwIfNoEntry: false }));
 }
 
 /** Whether a path exists, dangling links included; true if that cannot be determined. */
 function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return true;
-  }
+  return orNothing(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined) ?? true;
 }
 
 export function toIdentity(stats: Stats): FileIdentity {
@@ -169,6 +158,12 @@ export function readTextFile(path: string, limit = 4 * 1024 * 1024, options?: Re
 /** Like `readTextFile`, for a file that decides what may run: refused if another user could have written it. */
 export function readStateFile(path: string, limit?: number): string | undefined {
   return readTextFile(path, limit, { isState: true });
+}
+
+/** Reads a JSON file that another process may remove or damage; undefined if it is not there, not safe or of another shape. */
+export function readStateAs<T>(shape: Shape<T>, path: string, limit?: number): T | undefined {
+  const value = orNothing(() => JSON.parse(readStateFile(path, limit) ?? 'null') as unknown);
+  return matches(shape, value) ? value : undefined;
 }
 
 /** Why the text of a file could not be read. */

@@ -1,6 +1,7 @@
 // Parses TOML and finds the line of a key. The parser is loaded on first use.
 
 import { quoteOutside } from '../core/text.js';
+import { loadToml } from './libraries.js';
 
 /** Keys and indexes of arrays of tables. */
 export type TomlPath = readonly (string | number)[];
@@ -9,8 +10,7 @@ export type TomlPath = readonly (string | number)[];
 export function parseToml(
   text: string,
 ): { readonly document: unknown } | { readonly message: string; readonly line: number } {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  const toml = createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml');
+  const toml = loadToml();
   try {
     return { document: toml.parse(text) };
   } catch (error) {

@@ -1,13 +1,13 @@
 // A front: queues the calls of a toolbox for the workers of a fleet, and waits for their results (FLT-3).
 
 import type { Redis } from 'ioredis';
-import { inBackground, pause } from '../core/async.js';
+import { inBackground, onAbort, pause } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { CallScope, Dispatcher } from '../core/executor.js';
 import type { Plan, Variables } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
-import { cancelled, onAbort, runWithinLimit, settlesWithin } from '../core/time-limit.js';
+import { cancelled, runWithinLimit, settlesWithin } from '../core/time-limit.js';
 import { begin, connect, explainFailure } from './connection.js';
 import { type Job, type Order, type Refusal, type Reply, sealMessage, toBinding, toCallId } from './job.js';
 import { KEYED_MS, KeyedCalls } from './keyed-calls.js';

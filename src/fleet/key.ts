@@ -176,7 +176,6 @@ function toFleetKey({ periods, names }: KeyRing): FleetKey {
   };
 }
 
-/** Returns the path of the key in a wield home. */
 export function fleetKeyFile(wieldHome: string): string {
   return join(wieldHome, 'fleet.key');
 }

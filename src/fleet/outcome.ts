@@ -22,7 +22,6 @@ export function toOutput({ content, structured, error, meta }: ToolResult): Outp
   };
 }
 
-/** Whether an error says that a call was not run. */
 export function saysNotRun(error: unknown): boolean {
   const fleet = isToolError(error) && isRecord(error.data) ? error.data.fleet : undefined;
   return isRecord(fleet) && fleet.ran === ('no' satisfies Ran);

@@ -1,6 +1,7 @@
 // Presence: fronts and workers show that they are alive, and learn the time of Redis.
 
 import type { Redis } from 'ioredis';
+import { orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { matches, strings } from '../core/shape.js';
 import type { FleetNames, PeerKind } from './names.js';
@@ -125,21 +126,13 @@ async function readPeers(
 
 // Signs of life are not sealed, so anything may be written there (FLT-73).
 function parsePeer(text: string | null, id: string): [string, PeerInfo][] {
-  const value = parseText(text ?? 'null');
+  const value = orNothing(() => JSON.parse(text ?? 'null') as unknown);
   if (!isRecord(value) || value.id !== id || !/^(?:front|worker)-[0-9a-f]{8}$/.test(id)) return [];
   const { host, version, pid, since, tags = [], running = [] } = value;
   if (typeof host !== 'string' || typeof pid !== 'number' || typeof since !== 'number') return [];
   if (!matches(strings, tags) || !tags.every(isWorkerTag) || !matches(strings, running)) return [];
   if (version !== undefined && !isVersion(version)) return [];
   return [[id, { id, host, ...(version !== undefined && { version }), pid, since, tags, running }]];
-}
-
-function parseText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isVersion(value: unknown): value is string {

@@ -1,6 +1,7 @@
 // The status of a fleet: who is connected, what runs and waits, and the last hour (FLT-30).
 
 import type { Redis } from 'ioredis';
+import { orNothing } from '../core/error.js';
 import { openMessage } from './job.js';
 import type { FleetKey } from './key.js';
 import { type FleetNames, toNames } from './names.js';
@@ -76,10 +77,6 @@ async function readOldest(redis: Redis, key: FleetKey, names: FleetNames, tag: s
   const jobId = await redis.lindex(names.waiting(tag), -1);
   const data = jobId === null ? null : await redis.hget(names.job(tag, jobId), 'data');
   if (jobId === null || data === null) return undefined;
-  try {
-    return openMessage(key, 'job', jobId, String(JSON.parse(data))).queued;
-  } catch {
-    // Not ours.
-    return undefined;
-  }
+  // Not ours.
+  return orNothing(() => openMessage(key, 'job', jobId, String(JSON.parse(data))).queued);
 }

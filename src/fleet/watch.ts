@@ -55,7 +55,6 @@ export class Watch {
     void this.#loop();
   }
 
-  /** Fetches the result of a call, if there is one. */
   async fetch(call: Pending): Promise<boolean> {
     const { redis, key, names, debug } = this.#options;
     const sealed = await redis.get(names.result(call.job.id));

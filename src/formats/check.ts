@@ -2,7 +2,7 @@
 
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import { withoutReservedTags } from '../core/name.js';
 import type { Boundary, Place } from '../core/origin.js';
 import { type Finding, type Problem, withoutRepeats } from '../core/problem.js';
@@ -134,11 +134,7 @@ function childrenOf(directory: string, kind: CheckedEntry['kind'], boundary: Bou
 }
 
 function listNames(directory: string, boundary: Boundary | undefined): string[] {
-  try {
-    return readdirSync(admittedPath(directory, boundary) ?? '');
-  } catch {
-    return [];
-  }
+  return orNothing(() => readdirSync(admittedPath(directory, boundary) ?? '')) ?? [];
 }
 
 function readScriptEntry(path: string, world: World, boundary: Boundary | undefined): EntryReading {

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isToolError } from '../core/error.js';
+import { isToolError, orNothing } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import { linkTarget } from './apply/changes.js';
 import { isInterrupted } from './apply/commit.js';
@@ -221,15 +221,10 @@ function compareLocked(
   const object = join(objects, item.object);
   if (item.portable === undefined) return states;
   if (locked.installedHash !== item.portable.installed) states.push('the lock has another installed hash');
-  if (existsSync(object) && hashOrNothing(object, store, home) !== (locked.builtHash ?? locked.installedHash))
+  if (
+    existsSync(object) &&
+    orNothing(() => portableHash(object, { store, home })) !== (locked.builtHash ?? locked.installedHash)
+  )
     states.push('the files differ from the lock');
   return states;
-}
-
-function hashOrNothing(object: string, store: string, home: string | undefined): string | undefined {
-  try {
-    return portableHash(object, { store, home });
-  } catch {
-    return undefined;
-  }
 }

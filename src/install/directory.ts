@@ -1,21 +1,12 @@
-// Directories, of which a missing one counts as empty, and symbolic links.
+// Directories and symbolic links.
 
-import { lstatSync, readdirSync, readlinkSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
+import { readlinkSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { compareText } from '../core/text.js';
+import { orNothing } from '../core/error.js';
 import { canonicalPath } from '../files/contained-path.js';
 import { loadCrypto } from '../files/digest.js';
-import { statOrNothing } from '../files/read.js';
+import { lstatOrNothing, statOrNothing } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
-
-/** Returns the names in a directory, sorted. */
-export function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory).sort(compareText);
-  } catch {
-    return [];
-  }
-}
 
 export function isDirectory(path: string): boolean {
   return statOrNothing(path)?.isDirectory() ?? false;
@@ -23,11 +14,7 @@ export function isDirectory(path: string): boolean {
 
 /** Whether anything exists at a path, a dangling link included. */
 export function isOccupied(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return lstatOrNothing(path) !== undefined;
 }
 
 /** Returns the missing directories up to and including this one, outermost first. */
@@ -78,14 +65,9 @@ export function putLink({ path, target }: Link): void {
 
 /** Returns the target of a link; undefined if the path is not a link. */
 export function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => readlinkSync(path));
 }
 
-/** Removes a link if it has this target. */
 export function removeLink({ path, target }: Link): void {
   if (readLink(path) === target) unlinkSync(path);
 }

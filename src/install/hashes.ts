@@ -2,6 +2,7 @@
 
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { orNothing } from '../core/error.js';
 import { compareText } from '../core/text.js';
 import { loadCrypto } from '../files/digest.js';
 import { createTreeHash, listTree, readTreeFile } from '../files/tree.js';
@@ -49,11 +50,7 @@ export function nameChanges({ digests, hooks }: InstalledItem, directory: string
   };
   // The mode is named by itself.
   const isChanged = (path: string, known: string, executable: boolean): boolean => {
-    try {
-      return digestFile(directory, path, executable).slice(1) !== known.slice(1);
-    } catch {
-      return true;
-    }
+    return orNothing(() => digestFile(directory, path, executable).slice(1) !== known.slice(1)) ?? true;
   };
   const walk = (prefix: string): number => {
     const entries = readdirSync(join(directory, prefix), { withFileTypes: true });

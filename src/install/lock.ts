@@ -1,8 +1,8 @@
 // Runs work on the installed state under its lock, after recovering from an interrupted change.
 
+import { namesIn } from '../files/list.js';
 import { withLock } from '../files/lock.js';
 import { isBusy, isInterrupted, recover, toIoError } from './apply/commit.js';
-import { namesIn } from './directory.js';
 import type { InstallEnvironment } from './environment.js';
 import { removeUnusedClones } from './sources/clones.js';
 import { loadSources } from './state.js';

@@ -14,10 +14,15 @@ const ORIGIN = 'wield/app';
 /** The tools of servers with apps, by their names there. */
 export type AppTools = ReadonlyMap<string, readonly { readonly server: string; readonly name: string }[]>;
 
+/** Whether the client has an extension of the protocol. */
+export function hasExtension(capabilities: unknown, name: string): boolean {
+  const { extensions } = isRecord(capabilities) ? capabilities : {};
+  return isRecord(extensions) && isRecord(extensions[name]);
+}
+
 /** Whether the client shows MCP Apps. */
 export function showsApps(capabilities: unknown): boolean {
-  const { extensions } = isRecord(capabilities) ? capabilities : {};
-  return isRecord(extensions) && isRecord(extensions[EXTENSION]);
+  return hasExtension(capabilities, EXTENSION);
 }
 
 /** Collects the tools that apps may call; `nameOf` returns the protocol name of a tool. */

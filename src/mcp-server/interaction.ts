@@ -29,15 +29,8 @@ import { createRequestStates, type RequestState } from './request-state.js';
 import type { SharedSessions } from './shared-sessions.js';
 import { type CallOutcome, type CallRequest, createSuspendedCalls, type SuspendedCalls } from './suspended-calls.js';
 
-export interface InteractiveCalls {
-  /** Runs the call, or resumes the one that the request answers. */
-  serve(request: CallRequest): Promise<CallOutcome>;
-  /** Ends suspended calls. */
-  close(): void;
-}
-
 /** Creates the calls of one server process. Request state is signed with its key or that of its fleet, and accepted once. */
-export function createInteractiveCalls(shared?: SharedSessions): InteractiveCalls {
+export function createInteractiveCalls(shared?: SharedSessions) {
   const states = createRequestStates(ANSWER_TIMEOUT_MS / 1000, shared?.stateKeys);
   const prompts = createClientPrompts();
   const suspended = createSuspendedCalls(ANSWER_TIMEOUT_MS, states.sign);
@@ -53,8 +46,10 @@ export function createInteractiveCalls(shared?: SharedSessions): InteractiveCall
     }
   };
   return {
+    /** Ends suspended calls. */
     close: suspended.close,
-    async serve(request) {
+    /** Runs the call, or resumes the one that the request answers. */
+    async serve(request: CallRequest): Promise<CallOutcome> {
       const { scope, onProgress } = request;
       const { isNewer, controller, capabilities } = scope;
       const state = readState(scope);

@@ -2,6 +2,7 @@
 
 import { createTurns } from '../core/async.js';
 import type { Caller } from '../core/caller.js';
+import { orNothing } from '../core/error.js';
 import { encodeNames } from '../core/name.js';
 import { describeForModel, needsTrust, type Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
@@ -104,7 +105,7 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
     await turn();
     const name = encode.get(tool.name);
     if (name === undefined) continue;
-    const declared = headersOf(tool);
+    const declared = orNothing(() => readParamHeaders(tool.input.json));
     // Clients must not use a tool with an invalid declaration.
     if (declared === undefined) continue;
     if (declared.length > 0) headers.set(name, declared);
@@ -121,14 +122,6 @@ async function toListing(tools: readonly Tool[], trusted: boolean): Promise<List
     structured,
     headers,
   };
-}
-
-function headersOf({ input }: Tool): readonly ParamHeader[] | undefined {
-  try {
-    return readParamHeaders(input.json);
-  } catch {
-    return undefined;
-  }
 }
 
 function toListedTool(tool: Tool, name: string, trusted: boolean): ListedTool {

@@ -9,16 +9,10 @@ export interface RequestState {
   readonly binding?: string;
 }
 
-export interface RequestStates {
-  sign(state: RequestState): string;
-  /** Throws if the text was not signed by this server process, was altered, or has expired. */
-  verify(text: string): RequestState;
-}
-
 const PREFIX = 'v1';
 
 /** `shared` returns the keys of all servers of a fleet; without it only this process accepts its states. */
-export function createRequestStates(ttlSeconds: number, shared?: () => readonly string[]): RequestStates {
+export function createRequestStates(ttlSeconds: number, shared?: () => readonly string[]) {
   const own = [randomBytes(32)];
   const keys: () => readonly (string | Buffer)[] = shared ?? (() => own);
   const tagOf = (body: string, key: string | Buffer): Buffer =>
@@ -27,11 +21,12 @@ export function createRequestStates(ttlSeconds: number, shared?: () => readonly 
     tag.length === expected.length && timingSafeEqual(tag, expected);
   const now = (): number => Math.floor(Date.now() / 1000);
   return {
-    sign(state) {
+    sign(state: RequestState): string {
       const body = Buffer.from(JSON.stringify({ p: state, exp: now() + ttlSeconds })).toString('base64url');
       return `${PREFIX}.${body}.${tagOf(body, keys()[0]!)}`;
     },
-    verify(text) {
+    /** Throws if the text was not signed by this server process, was altered, or has expired. */
+    verify(text: string): RequestState {
       const [prefix, body = '', tag = '', ...rest] = text.split('.');
       const isSigned = keys().some((key) => isTag(Buffer.from(tag), tagOf(body, key)));
       if (prefix !== PREFIX || rest.length > 0 || !isSigned) throw new Error('not signed by this server');

@@ -1,5 +1,6 @@
 // Resources, prompts and completions of a toolbox over the protocol, and subscriptions to their changes.
 
+import { deferred, onAbort } from '../core/async.js';
 import { formatError } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
 import { NO_OUTPUT, type ToolResult } from '../core/result.js';
@@ -130,13 +131,9 @@ export function createListen({ catalog: { resources } }: Toolbox, { onChange }: 
         followed.add(uri, end);
         return result.ok;
       };
-      let end = (): void => {};
-      const ended = new Promise<void>((resolve) => {
-        end = resolve;
-      });
+      const { promise: ended, resolve: end } = deferred<void>();
       open.add(end);
-      if (scope.controller.signal.aborted) end();
-      scope.controller.signal.addEventListener('abort', end, { once: true });
+      onAbort(scope.controller.signal, end);
       const kinds = (['tools', 'prompts', 'resources'] as const).filter((kind) => wanted[`${kind}ListChanged`]);
       const unlisten = onChange((kind) => {
         if (kinds.includes(kind)) scope.notify(`notifications/${kind}/list_changed`, { _meta });

@@ -1,7 +1,7 @@
 // Serves a toolbox over stdio; the first messages of a connection decide on its protocol version.
 
 import { randomUUID } from 'node:crypto';
-import { nextTurn } from '../core/async.js';
+import { deferred, nextTurn } from '../core/async.js';
 import { matches } from '../core/shape.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { LineTransport, type LineTransportOptions } from './line-transport.js';
@@ -24,10 +24,7 @@ export interface StdioServing {
 /** Serves a toolbox to one MCP client over stdin and stdout. */
 export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioServing {
   let phase: Phase = 'opening';
-  let end = (): void => {};
-  const ended = new Promise<void>((resolve) => {
-    end = resolve;
-  });
+  const { promise: ended, resolve: end } = deferred<void>();
   const transport = new LineTransport(options, {
     onMessage: (message) => receive(message),
     onError: (error) => options.onError?.(error),

@@ -1,7 +1,7 @@
 // Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
 
 import { randomBytes } from 'node:crypto';
-import { deferred, nextTurn } from '../core/async.js';
+import { deferred, nextTurn, onAbort } from '../core/async.js';
 import type { Progress } from '../core/context.js';
 import type { ToolResult } from '../core/result.js';
 import type { DoorOptions } from '../core/toolbox.js';
@@ -166,9 +166,7 @@ async function untilEndOrInput(
 ): Promise<CallOutcome> {
   const { scope } = request;
   const { signal } = scope.controller;
-  const abort = (): void => call.controller.abort(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort);
+  const unlisten = onAbort(signal, () => call.controller.abort(signal.reason));
   call.current = request;
   try {
     while (!call.isEnded) {
@@ -187,7 +185,7 @@ async function untilEndOrInput(
     return await call.result;
   } finally {
     call.current = undefined;
-    signal.removeEventListener('abort', abort);
+    unlisten();
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../core/json.js';
 import { RpcError, TASKS } from '../net/mcp.js';
+import { hasExtension } from './apps.js';
 import { ERROR, findParamsFault, META, PARAM_SHAPES, type Params } from './message.js';
 import { pageAt } from './pages.js';
 import type { RequestScope } from './request.js';
@@ -146,6 +147,5 @@ function assertTasks(scope: RequestScope): void {
 }
 
 function hasTasks(capabilities: unknown): boolean {
-  const { extensions } = isRecord(capabilities) ? capabilities : {};
-  return isRecord(extensions) && isRecord(extensions[TASKS]);
+  return hasExtension(capabilities, TASKS);
 }

@@ -2,9 +2,9 @@
 
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http';
 import type { LookupFunction } from 'node:net';
+import { onAbort } from '../core/async.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { formatDuration, quoteOutside } from '../core/text.js';
-import { onAbort } from '../core/time-limit.js';
 import { bareHost, type Classification, classifyAddress, classifyHost, isWithinReach, type Reach } from './address.js';
 import { showUrl, toNetworkError, unreachable } from './fault.js';
 

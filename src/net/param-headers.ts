@@ -82,7 +82,6 @@ export function findHeaderMismatch(
   return undefined;
 }
 
-/** Returns the headers of a request with this input. */
 export function toParamHeaders(declared: readonly ParamHeader[], input: unknown): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   for (const { path, name } of declared) {

@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApprovalRecord } from '../core/approval.js';
+import { orNothing } from '../core/error.js';
 import { readStateFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { checkStateDirectory } from '../files/state.js';
@@ -58,7 +59,6 @@ export const LIFETIMES: Readonly<Record<ApprovalState, number>> = {
 // If the clock was set back, the age of an approval is unknown, and it counts as expired.
 const CLOCK_TOLERANCE = 60_000;
 
-/** Whether an approval has not expired. */
 function isInForce({ since, state }: Approval, now: number): boolean {
   const age = now - since;
   return age <= LIFETIMES[state] && (age >= -CLOCK_TOLERANCE || state === 'standing');
@@ -110,11 +110,7 @@ export function createApprovalDirectory({ directory, now }: ApprovalDirectoryOpt
     now,
     list: () => (checkStateDirectory(directory) ? readdirSync(directory).map((name) => join(directory, name)) : []),
     read(path) {
-      try {
-        return readStateFile(path, MAX_RECORD_BYTES);
-      } catch {
-        return undefined;
-      }
+      return orNothing(() => readStateFile(path, MAX_RECORD_BYTES));
     },
     pathOf: (name) => join(directory, name),
     write: writeFileAtomic,

@@ -57,7 +57,6 @@ const SHOWN: readonly ApprovalState[] = ['standing', 'approved', 'pending', 'den
 /** Approvals on this machine, of which answers wait for each other (STA-6). */
 export type LocalApprovals = Omit<ApprovalStore, 'approve' | 'deny'> & ApprovalAdmin;
 
-/** Creates the store of a directory. */
 export function createApprovalStore(options: ApprovalDirectoryOptions): LocalApprovals {
   const { directory } = options;
   let key: string | undefined;

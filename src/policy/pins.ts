@@ -24,7 +24,6 @@ export interface PinStore {
   check(tool: Tool): 'new' | 'same' | { readonly diff: readonly string[] };
   /** Pins the present definitions of tools; with `ifNew` only of tools that have no pin. */
   pin(tools: readonly Tool[], now: Date, how?: { readonly ifNew: boolean }): Promise<void>;
-  /** Returns the approved definition of a tool. */
   approved(tool: Tool): ApprovedTool | undefined;
 }
 

@@ -2,7 +2,7 @@
 
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import { anything, type Infer, list, matches, nullable, object, optional, record, string } from '../core/shape.js';
 import { changeFile } from '../files/change.js';
 import { createStatCache, type FileText, readStateFile, readTextFile, statOrNothing } from '../files/read.js';
@@ -64,12 +64,8 @@ export function createTrustStore(wieldHome: string, now: () => number) {
     return real === undefined ? undefined : read().get(real);
   };
   const isRecorded = (directory: string): boolean => {
-    try {
-      return find(directory) !== undefined;
-    } catch {
-      // An unreadable record trusts nothing.
-      return false;
-    }
+    // An unreadable record trusts nothing.
+    return orNothing(() => find(directory) !== undefined) ?? false;
   };
   const changes = (directory: string): readonly TrustChange[] => {
     const workspace = find(directory);

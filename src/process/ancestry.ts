@@ -1,5 +1,6 @@
 // Finds out whether a process was started by a tool, even if the tool removed the mark from its environment (A44).
 
+import { orNothing } from '../core/error.js';
 import { HOST_FILE, MARK } from './group.js';
 import { hasOpen, isProcFile, listProcesses, readProc } from './proc.js';
 import { findMarker, hasToolMark } from './tool-mark.js';
@@ -14,7 +15,8 @@ const MAX_ANCESTORS = 64;
 export function isStartedByTool(env: Readonly<Record<string, string | undefined>>, platform: string): boolean {
   if (env[MARK] !== undefined) return true;
   if (platform !== 'linux') return false;
-  if (!isShown()) return true;
+  // Not by its own number, which is another one in /proc if the process has a namespace of its own.
+  if (orNothing(() => isProcFile('/proc/self/stat')) !== true) return true;
   return isTool('self', findMarker({ platform, env }) !== undefined);
 }
 
@@ -27,15 +29,6 @@ function isToolProcess(pid: number): boolean {
 function isTool(pid: number | 'self', canMark: boolean): boolean {
   const mark = hasToolMark(pid);
   return mark === true || hasToolAmongAncestors(pid, canMark && mark !== undefined);
-}
-
-// Not by its own number, which is another one in /proc if the process has a namespace of its own.
-function isShown(): boolean {
-  try {
-    return isProcFile('/proc/self/stat');
-  } catch {
-    return false;
-  }
 }
 
 function hasToolAmongAncestors(pid: number | 'self', canMark: boolean): boolean {

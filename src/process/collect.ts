@@ -167,15 +167,7 @@ interface Budget {
   fault?: unknown;
 }
 
-interface Collector {
-  readonly bytes: () => Buffer;
-  readonly length: () => number;
-  /** The writer that holds everything, if there was too much for memory. */
-  readonly spilled: () => ResultWriter | undefined;
-  add(chunk: Buffer): void;
-}
-
-function createCollector(budget: Budget, spill?: Spill): Collector {
+function createCollector(budget: Budget, spill?: Spill) {
   const chunks: Buffer[] = [];
   let bytesInMemory = 0;
   let bytesSpilled = 0;
@@ -207,8 +199,9 @@ function createCollector(budget: Budget, spill?: Spill): Collector {
   return {
     bytes: () => Buffer.concat(chunks),
     length: () => bytesInMemory + bytesSpilled,
+    /** The writer that holds everything, if there was too much for memory. */
     spilled: () => writer,
-    add(chunk) {
+    add(chunk: Buffer): void {
       const kept = chunk.length > budget.left ? chunk.subarray(0, budget.left) : chunk;
       if (kept.length < chunk.length) budget.exceeded = true;
       budget.left -= kept.length;

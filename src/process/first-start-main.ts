@@ -1,6 +1,6 @@
 // The program of a first start: runs a process for wield, and without it until the process has answered once.
 
-import { deferred } from '../core/async.js';
+import { deferred, onAbort } from '../core/async.js';
 import type { World } from '../core/snapshot.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { isLocked, withLock } from '../files/lock.js';
@@ -100,8 +100,7 @@ async function run(companion: PipedCompanion, limitMs: number): Promise<void> {
       from.resume();
     });
   }
-  if (left.signal.aborted) leave();
-  else left.signal.addEventListener('abort', leave, { once: true });
+  onAbort(left.signal, leave);
   companion.ended.then(async ({ code, signal }) => {
     clearTimeout(limit);
     answered.resolve();

@@ -1,6 +1,7 @@
 // Reads /proc: what the system shows of processes. Linux only.
 
 import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs';
+import { orNothing } from '../core/error.js';
 
 const PROC_TYPE = 0x9fa0;
 
@@ -11,23 +12,14 @@ export function isProcFile(file: string): boolean {
 
 /** Returns the text of a file of /proc; undefined if the process has ended, or belongs to another user. */
 export function readProc(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'latin1');
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => readFileSync(file, 'latin1'));
 }
 
 /** Returns the target of a link of /proc, such as `socket:[123]`. */
 export function readProcLink(file: string): string | undefined {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => readlinkSync(file));
 }
 
-/** Returns the ids of all processes. */
 export function listProcesses(): number[] {
   return readdirSync('/proc').map(Number).filter(Number.isInteger);
 }

@@ -2,9 +2,8 @@
 
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { deferred, nextTurn } from '../core/async.js';
+import { deferred, nextTurn, onAbort } from '../core/async.js';
 import type { World } from '../core/snapshot.js';
-import { onAbort } from '../core/time-limit.js';
 import { createOutput, readOutput } from './collect.js';
 import { isAnyLeftSince, isGroupAlive, killMarked, type Lifeline, signalGroup, watchLifeline } from './group.js';
 import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, SuperviseOptions } from './request.js';

@@ -1,5 +1,6 @@
 // What a tool asks during its call: the user, by the door, and the client behind it. Time limits are paused meanwhile.
 
+import { onAbort } from '../core/async.js';
 import {
   type ClientRequest,
   isClientResult,
@@ -15,7 +16,7 @@ import { isRecord, type Json, type JsonObject, toJson } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import { type Fault, fillDefaults } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
-import { cancelled, onAbort } from '../core/time-limit.js';
+import { cancelled } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import { createJsonSchema } from '../schema/json.js';

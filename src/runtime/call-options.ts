@@ -1,6 +1,6 @@
 // Checks the options of public methods: a program without types may pass anything (RUN-14).
 
-import type { Caller } from '../core/caller.js';
+import { CALLER_KINDS, type Caller } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import {
   boolean,
@@ -38,7 +38,7 @@ const life = whichIs<AbortSignal | 'call' | 'none'>(
 );
 
 const CALLER = object({
-  kind: oneOf('person', 'model', 'code'),
+  kind: oneOf(...CALLER_KINDS),
   door: text("a string such as 'library'"),
   name: optional(string),
   session: optional(string),

@@ -12,13 +12,13 @@ import {
   type StoredConsent,
   wayOf,
 } from '../core/approval.js';
-import { guardListener } from '../core/async.js';
+import { guardListener, onAbort, pauseUnlessAborted } from '../core/async.js';
 
 import { isToolError, ToolError } from '../core/error.js';
 
 import { isRecord } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
-import { cancelled, onAbort } from '../core/time-limit.js';
+import { cancelled } from '../core/time-limit.js';
 import { idOf, toRecord } from '../policy/binding.js';
 import type { CallParts } from './parts.js';
 import type { Call } from './scope.js';
@@ -120,19 +120,6 @@ function whoAsks({ caller, options: { approve } }: Call, isInsideCall: boolean) 
 
 const POLL_MS = 500;
 
-/** Resolves after a while, or when the call is cancelled. */
-function pause(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, POLL_MS);
-    signal.addEventListener('abort', done);
-  });
-}
-
 // Throws `denied` if a person refuses. A question that expired is asked again.
 async function waitForConsent(
   approvals: Approvals,
@@ -140,7 +127,7 @@ async function waitForConsent(
   signal: AbortSignal,
 ): Promise<StoredConsent> {
   for (;;) {
-    await pause(signal);
+    await pauseUnlessAborted(POLL_MS, signal);
     if (signal.aborted) throw cancelled(record.tool, ' before it ran');
     const given = await approvals.take(record);
     if (given !== undefined) return given;
@@ -202,6 +189,6 @@ export async function untilDecided(approvals: Approvals, ids: readonly string[],
   while (!signal.aborted) {
     const pending = await Promise.all(ids.map((id) => approvals.isPending(id)));
     if (pending.includes(false)) return;
-    await pause(signal);
+    await pauseUnlessAborted(POLL_MS, signal);
   }
 }

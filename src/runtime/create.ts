@@ -1,13 +1,12 @@
 // Creates a toolbox from its parts.
 
 import type { References } from '../catalog/skill-references.js';
-import { guardListener, pause } from '../core/async.js';
+import { guardListener, onAbort, pause } from '../core/async.js';
 import { CODE } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
-import { onAbort } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { DoorOptions, Explanation, InstructionsOptions, ListOptions, Toolbox } from '../core/toolbox.js';
 import { type NamedDefinition, toRef } from '../core/typed.js';

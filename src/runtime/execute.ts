@@ -1,10 +1,10 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
-import { guardListener } from '../core/async.js';
+import { guardListener, onAbort } from '../core/async.js';
 import type { Dispatcher, Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
 import type { Output } from '../core/result.js';
-import { cancelled, onAbort } from '../core/time-limit.js';
+import { cancelled } from '../core/time-limit.js';
 import type { Action, Tool } from '../core/tool.js';
 import type { ChainRun } from './middleware.js';
 import type { CallParts, Executors } from './parts.js';

@@ -1,8 +1,9 @@
 // Limits concurrent calls in total, per tool and per group, with a bounded queue (RUN-8), and calls per minute (FLT-74).
 
+import { onAbort } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
-import { cancelled, onAbort } from '../core/time-limit.js';
+import { cancelled } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 
 export interface Slot {

@@ -4,6 +4,7 @@ import { type Catalog, readSettled } from '../catalog/catalog.js';
 import { createToolSearch, type ToolSearch } from '../catalog/search/tool-search.js';
 import type { References } from '../catalog/skill-references.js';
 import { type Caller, CODE } from '../core/caller.js';
+import { memoize } from '../core/memoize.js';
 import { readRemote } from '../core/name.js';
 import type { CascadeResolver, Narrowing, Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -34,18 +35,10 @@ export async function listTools(
   return withAliases(results.schemas ? visible : visible.map(withoutOutput), view);
 }
 
-const outputless = new WeakMap<Tool, Tool>();
-
 // Returns the same object for the same tool, so that an unchanged listing is recognised.
-function withoutOutput(tool: Tool): Tool {
-  if (tool.output === undefined) return tool;
-  let copy = outputless.get(tool);
-  if (copy === undefined) {
-    copy = { ...tool, output: undefined };
-    outputless.set(tool, copy);
-  }
-  return copy;
-}
+const withoutOutput = memoize(
+  (tool: Tool): Tool => (tool.output === undefined ? tool : { ...tool, output: undefined }),
+);
 
 /** Lists the tools of upstream servers that a caller may know of. */
 export async function listRemoteTools(

@@ -28,7 +28,6 @@ export interface CallParts {
 
 /** The executors of a toolbox, and the digests of the tools they run. */
 export interface Executors {
-  /** Returns the executor of a tool. */
   of(tool: Tool): Executor;
   /** Runs some plans on other machines. */
   readonly dispatcher: Dispatcher | undefined;

@@ -1,7 +1,7 @@
 // Prepares a call: its input is repaired and validated, and what exactly will run is planned.
 
 import type { Verdict } from '../core/caller.js';
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import { deepFreeze, type Json, toJson } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { Repair } from '../core/result.js';
@@ -96,9 +96,5 @@ export async function checkInput(tool: Tool, input: Json, { hideFaults = false, 
 
 /** Returns input for the record of a call that failed before its input was checked; undefined if it is not JSON. */
 export function jsonOrNothing(raw: unknown): Json | undefined {
-  try {
-    return toJson(raw);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => toJson(raw));
 }

@@ -1,5 +1,6 @@
 // Repairs the input of a call where a schema says what was meant: null for a missing value, JSON in a string (RUN-4).
 
+import { orNothing } from '../core/error.js';
 import { escapePointer, isRecord, type Json, type JsonObject, parseJson, toJson } from '../core/json.js';
 import type { Repair } from '../core/result.js';
 import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
@@ -145,11 +146,7 @@ function parseWanted(text: string, wanted: ReadonlySet<string>): Json | undefine
   }
   const opener = text[0];
   if ((opener === '[' && wanted.has('array')) || (opener === '{' && wanted.has('object'))) {
-    try {
-      return parseJson(text, 'text');
-    } catch {
-      return undefined;
-    }
+    return orNothing(() => parseJson(text, 'text'));
   }
   return undefined;
 }

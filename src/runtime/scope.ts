@@ -3,7 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { narrowPlaces } from '../catalog/narrow-places.js';
 import type { Decision } from '../core/approval.js';
-import { guardListener } from '../core/async.js';
+import { guardListener, onAbort } from '../core/async.js';
 import { type Caller, CODE, type TraceParent, type Verdict } from '../core/caller.js';
 import type { NestedOptions } from '../core/context.js';
 import type { EventBase } from '../core/event.js';
@@ -15,7 +15,6 @@ import type { AllowList } from '../core/rule.js';
 import { type Narrowing, NO_NARROWING } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { ContextStore, Stores } from '../core/store.js';
-import { onAbort } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import { listsWithin } from '../policy/rules.js';

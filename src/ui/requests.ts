@@ -1,5 +1,6 @@
 // The requests of the page, as shapes: what the server accepts, and the types of the API.
 
+import { CALLER_KINDS } from '../core/caller.js';
 import type { Json, JsonObject } from '../core/json.js';
 import { checked, converted, custom, type Infer, list, object, oneOf, optional, table, text } from '../core/shape.js';
 
@@ -8,7 +9,7 @@ const TEXT = custom('a string of up to 4096 characters', (value) =>
 );
 const JSON_VALUE = custom('a value', (value) => value as Json | undefined);
 const CALL = { tool: TEXT, input: JSON_VALUE };
-const CALLER = object({ kind: oneOf('person', 'model', 'code'), door: TEXT, name: optional(TEXT) });
+const CALLER = object({ kind: oneOf(...CALLER_KINDS), door: TEXT, name: optional(TEXT) });
 const PLANS = checked(list(object({ id: TEXT, digest: TEXT })), (plans, fail) => {
   if (plans.length > 1000) fail([], 'must have at most 1000 items');
 });

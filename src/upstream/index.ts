@@ -5,6 +5,7 @@ import { toToolError } from '../core/error.js';
 import type { CallScope, Executor } from '../core/executor.js';
 import type { OfferSource } from '../core/format.js';
 import { canonicalJson } from '../core/json.js';
+import { memoize } from '../core/memoize.js';
 import type { HttpPlan } from '../core/plan.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
@@ -214,16 +215,10 @@ function describeUnlisted(server: ServerEntry, uri: string, configuration: strin
 
 // Hashes what decides what is started or called, with references as written, so that no secret is in the hash.
 function createConfigurationHash(workdir: string): (server: ServerEntry) => string {
-  const hashes = new WeakMap<ServerEntry, string>();
-  return (server) => {
-    let hash = hashes.get(server);
-    if (hash === undefined) {
-      const { place, owner, installed, allow: _, deny: __, timeoutMs: ___, startTimeoutMs: ____, ...rest } = server;
-      // A server of a workspace is a different one in another directory.
-      const where = owner === 'workspace' ? workdir : '';
-      hash = digestParts([owner, where, canonicalJson(rest), ...(installed ? [installed.digest] : [])]).slice(0, 32);
-      hashes.set(server, hash);
-    }
-    return hash;
-  };
+  return memoize((server) => {
+    const { place, owner, installed, allow: _, deny: __, timeoutMs: ___, startTimeoutMs: ____, ...rest } = server;
+    // A server of a workspace is a different one in another directory.
+    const where = owner === 'workspace' ? workdir : '';
+    return digestParts([owner, where, canonicalJson(rest), ...(installed ? [installed.digest] : [])]).slice(0, 32);
+  });
 }

@@ -1,6 +1,7 @@
 // Tools, resources and prompts as servers describe them.
 
 import { canonicalJson, isRecord, type Json } from '../core/json.js';
+import { memoize } from '../core/memoize.js';
 import type { Tool } from '../core/tool.js';
 import { digestParts } from '../files/digest.js';
 
@@ -49,14 +50,7 @@ export interface ServerOffer {
   readonly shown: Tool;
 }
 
-const digests = new WeakMap<RemoteTool, string>();
-
 /** Returns the digest of a definition as the server sent it (POL-21). */
-export function digestDefinition(tool: RemoteTool): string {
-  let digest = digests.get(tool);
-  if (digest === undefined) {
-    digest = digestParts([canonicalJson(withoutContent(tool) as unknown as Json)]);
-    digests.set(tool, digest);
-  }
-  return digest;
-}
+export const digestDefinition = memoize((tool: RemoteTool) =>
+  digestParts([canonicalJson(withoutContent(tool) as unknown as Json)]),
+);

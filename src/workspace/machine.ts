@@ -63,7 +63,6 @@ function createWorld(
   };
 }
 
-/** Returns the version of the package. */
 export function readVersion(): string {
   const file = fileURLToPath(new URL('../../package.json', import.meta.url));
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

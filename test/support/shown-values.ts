@@ -1,10 +1,10 @@
 // Finds the parts of a value that a form cannot show.
 
-import { isRecord, type Json } from '../../src/core/json.js';
+import { isRecord, type Json, toPointer } from '../../src/core/json.js';
 import type { JsonSchema } from '../../src/core/schema.js';
 import { canShow, itemSchema, propertySchema } from '../../src/ui/form/branch.js';
 import { describeField } from '../../src/ui/form/describe.js';
-import { branchAt, type FormState, type Path, toPointer, valueAt } from '../../src/ui/form/state.js';
+import { branchAt, type FormState, type Path, valueAt } from '../../src/ui/form/state.js';
 
 /** Returns the JSON Pointers of values that have no field of their kind. */
 export function findUnshown(state: FormState, root: JsonSchema): string[] {

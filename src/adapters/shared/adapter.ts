@@ -3,6 +3,7 @@
 import type { Caller } from '../../core/caller.js';
 import { isToolError, type ToolError } from '../../core/error.js';
 import { isRecord, type Json, parseJson } from '../../core/json.js';
+import { memoize } from '../../core/memoize.js';
 import { decodeName, encodeNames } from '../../core/name.js';
 import type { ToolResult } from '../../core/result.js';
 import type { JsonSchema } from '../../core/schema.js';
@@ -68,14 +69,9 @@ export function getAdapter(toolbox: Toolbox, options: AdapterOptions): Adapter {
 
 function createAdapter(toolbox: Toolbox, { door, profile, strict = false, offer = [] }: AdapterOptions): Adapter {
   const caller: Caller = { kind: 'model', door };
-  const lowered = new WeakMap<JsonSchema, Lowering>();
   let listed: ReadonlyMap<string, AdaptedTool> | undefined;
 
-  const lowerOnce = (json: JsonSchema): Lowering => {
-    const lowering = lowered.get(json) ?? lower(json, profile, { strict });
-    lowered.set(json, lowering);
-    return lowering;
-  };
+  const lowerOnce = memoize((json: JsonSchema) => lower(json, profile, { strict }));
   const list = async (): Promise<readonly AdaptedTool[]> => {
     const tools = await toolbox.list({ caller, offer });
     const { encode } = encodeNames(tools.map((tool) => tool.name));

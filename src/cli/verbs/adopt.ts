@@ -3,10 +3,11 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
+import { namesIn } from '../../files/list.js';
 import { removeTree } from '../../files/remove.js';
 import { copyToSource, findUnmanagedItem, type UnmanagedItem } from '../../install/adopt.js';
 import { applyPlan } from '../../install/apply/apply.js';
-import { isDirectory, namesIn } from '../../install/directory.js';
+import { isDirectory } from '../../install/directory.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
 import { planInstall } from '../../install/plan/plans.js';

@@ -2,6 +2,7 @@
 
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import { count, formatBytes } from '../../core/text.js';
 import { isAbandonedContender } from '../../files/lock.js';
 import { removeFile } from '../../files/remove.js';
@@ -74,13 +75,13 @@ function findOutside(home: string | undefined, workdir: string): string[] {
 }
 
 function findFiles(directory: string): string[] {
-  try {
-    return readdirSync(directory, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name));
-  } catch {
-    return [];
-  }
+  return (
+    orNothing(() =>
+      readdirSync(directory, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name)),
+    ) ?? []
+  );
 }
 
 function remove(path: string): void {

@@ -5,7 +5,7 @@ import { readOutput } from '../../background/output.js';
 import { pauseUnlessAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
-import { formatDuration, nearest, quoteOutside } from '../../core/text.js';
+import { didYouMean, formatDuration, quoteOutside } from '../../core/text.js';
 import { printJson } from '../print.js';
 import { printTable } from '../table.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -82,12 +82,9 @@ function findProcess(given: string, all: readonly FoundProcess[]): FoundProcess 
     throw new ToolError('ambiguous', `several processes of ${given} run in the background`, {
       hint: `give one of ${ids}`,
     });
-  const close = nearest(
-    given,
-    all.flatMap(({ id, tool }) => [id, tool]),
-  );
+  const names = all.flatMap(({ id, tool }) => [id, tool]);
   throw new ToolError('not_found', `no process in the background: ${quoteOutside(given, 60)}`, {
-    hint: close.length > 0 ? `did you mean ${close[0]}?` : 'wield list --background shows those of all sessions',
+    hint: didYouMean(given, names, 'wield list --background shows those of all sessions'),
   });
 }
 

@@ -2,6 +2,7 @@
 
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pause, untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
@@ -189,10 +190,7 @@ async function serveOverHttp(
     access.tokens?.();
     terminal.err('  SIGHUP: tokens and configuration are current\n');
   });
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await untilAborted(signal);
   page?.close();
   if (sessions) await drain(server, running);
   await handler.close();
@@ -203,7 +201,6 @@ async function serveOverHttp(
 
 // No new connections; the calls that run are answered (FLT-16).
 async function drain(server: Server, running: () => number): Promise<void> {
-  const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, POLL_MS));
   let isClosed = false;
   server.close(() => {
     isClosed = true;
@@ -215,12 +212,11 @@ async function drain(server: Server, running: () => number): Promise<void> {
   let idle = 0;
   while (!isClosed && idle < STREAMS_MS) {
     server.closeIdleConnections();
-    await pause();
+    await pause(POLL_MS);
     idle = running() === 0 ? idle + POLL_MS : 0;
   }
 }
 
-/** Returns a function that counts the running calls. */
 function countCalls(toolbox: NodeToolbox): () => number {
   let running = 0;
   toolbox.on(({ type, depth }) => {

@@ -1,5 +1,6 @@
 // `wield ui`: serves a page that shows the tools, calls and approvals of this workdir.
 
+import { untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
 import { quoteOutside } from '../../core/text.js';
 import { openPage } from '../page.js';
@@ -31,7 +32,7 @@ export const ui: Verb = {
       if (!opened) terminal.err('  no browser could be opened; open this URL yourself\n');
     }
     if (!json) terminal.err(`  the page of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`);
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await untilAborted(signal);
     page.close();
     return 0;
   },

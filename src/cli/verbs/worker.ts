@@ -1,5 +1,6 @@
 // `wield worker`: runs calls of a fleet with the tools of this workdir.
 
+import { untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
@@ -53,10 +54,7 @@ export const worker: Verb = {
       terminal.err(`  ${describeDistrust(toolbox)}: calls of its tools are refused until you run wield trust\n`);
     // The configuration is read again whenever it changes.
     call.onHangup(() => terminal.err('  SIGHUP: the configuration is current\n'));
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    await untilAborted(signal);
     await opened.drain();
     await opened.close();
     await shared.close();

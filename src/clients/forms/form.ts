@@ -25,7 +25,6 @@ export interface Form {
   remove(text: string, path: KeyPath): string;
 }
 
-/** Returns the value at a path. */
 export function valueAt(document: unknown, path: KeyPath): unknown {
   let node: unknown = document;
   for (const key of path) {

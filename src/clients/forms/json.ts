@@ -3,13 +3,14 @@
 import type { Node } from 'jsonc-parser';
 import type { Json, JsonObject } from '../../core/json.js';
 import { lineAt } from '../../core/text.js';
+import { loadJsonc } from '../../files/libraries.js';
 import { type Form, FormFault, type KeyPath } from './form.js';
 
 const LENIENT = { allowTrailingComma: true, allowEmptyContent: true } as const;
 
 export const jsonForm: Form = {
   parse(text) {
-    return load().getNodeValue(parseTree(text) ?? emptyObject()) as unknown;
+    return loadJsonc().getNodeValue(parseTree(text) ?? emptyObject()) as unknown;
   },
   set(text, path, value, eol) {
     const root = parseTree(text);
@@ -32,7 +33,7 @@ export const jsonForm: Form = {
     throw new FormFault('an entry needs a key', null);
   },
   remove(text, path) {
-    const node = load().findNodeAtLocation(parseTree(text) ?? emptyObject(), [...path]);
+    const node = loadJsonc().findNodeAtLocation(parseTree(text) ?? emptyObject(), [...path]);
     const property = node?.parent;
     if (property?.type !== 'property' || property.parent === undefined) return text;
     const siblings = property.parent.children!;
@@ -50,14 +51,8 @@ export const jsonForm: Form = {
 
 /** Returns the line of the key at a path, or null. Throws `FormFault`. */
 export function findJsonLine(text: string, path: KeyPath): number | null {
-  const node = load().findNodeAtLocation(parseTree(text) ?? emptyObject(), [...path]);
+  const node = loadJsonc().findNodeAtLocation(parseTree(text) ?? emptyObject(), [...path]);
   return node === undefined ? null : lineAt(text, node.parent?.offset ?? node.offset);
-}
-
-// Loaded lazily: only a few verbs need it.
-function load(): typeof import('jsonc-parser') {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  return createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
 }
 
 function emptyObject(): Node {
@@ -65,7 +60,7 @@ function emptyObject(): Node {
 }
 
 function parseTree(text: string): Node | undefined {
-  const { parseTree: parse, printParseErrorCode } = load();
+  const { parseTree: parse, printParseErrorCode } = loadJsonc();
   const errors: import('jsonc-parser').ParseError[] = [];
   const root = parse(text, errors, LENIENT);
   const [first] = errors;
@@ -124,7 +119,7 @@ function nest(path: KeyPath, value: JsonObject): JsonObject {
 
 // Returns the offset of the comma in a range, skipping comments.
 function findComma(text: string, from: number, to: number): number | undefined {
-  const scanner = load().createScanner(text, true);
+  const scanner = loadJsonc().createScanner(text, true);
   scanner.setPosition(from);
   scanner.scan();
   const at = scanner.getTokenOffset();

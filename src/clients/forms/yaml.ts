@@ -1,6 +1,7 @@
 // YAML, edited by the document model of its parser, which keeps comments and order.
 
 import { lineAt } from '../../core/text.js';
+import { loadYaml } from '../../files/libraries.js';
 import { type Form, FormFault, type KeyPath } from './form.js';
 
 export const yamlForm: Form = {
@@ -25,16 +26,10 @@ export const yamlForm: Form = {
 
 type YamlDocument = import('yaml').Document.Parsed;
 
-// Loaded lazily: only one client needs it.
-function load(): typeof import('yaml') {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  return createRequire(import.meta.url)('yaml') as typeof import('yaml');
-}
-
 function parse(text: string): YamlDocument {
-  const [document, ...others] = load().parseAllDocuments(text) as YamlDocument[];
+  const [document, ...others] = loadYaml().parseAllDocuments(text) as YamlDocument[];
   if (others.length > 0) throw new FormFault('contains more than one document', null);
-  const parsed = document ?? load().parseDocument(text);
+  const parsed = document ?? loadYaml().parseDocument(text);
   const [first] = parsed.errors;
   if (first === undefined) return parsed;
   throw new FormFault(first.message.split('\n')[0]!.replace(/ at line.*$/, ''), lineAt(text, first.pos[0]));

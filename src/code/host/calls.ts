@@ -6,7 +6,7 @@ import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { MOST_READ_TEXT } from '../../core/json-size.js';
 import { toIdentifier } from '../../core/name.js';
 import { type ToolResult, textOf } from '../../core/result.js';
-import { nearest, quoteOutside } from '../../core/text.js';
+import { didYouMean, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { RUN_CODE } from '../../core/view.js';
 import type { EngineCall, Outcome } from '../protocol.js';
@@ -164,9 +164,6 @@ export function resolveName(given: string, tools: readonly Pick<Tool, 'name'>[])
 
 /** Returns the hint for a name that no tool has. */
 function suggestName(given: string, tools: readonly Pick<Tool, 'name'>[]): string {
-  const [close] = nearest(
-    given,
-    tools.map(({ name }) => toIdentifier(name)),
-  );
-  return close === undefined ? 'await tools.$search("words") finds tools' : `did you mean tools.${close}?`;
+  const names = tools.map(({ name }) => toIdentifier(name));
+  return didYouMean(given, names, 'await tools.$search("words") finds tools', (close) => `tools.${close}`);
 }

@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import { loadCrypto } from '../../files/digest.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { isAlive, startTime } from '../../files/process-identity.js';
@@ -13,7 +14,7 @@ type Holder = 'none' | 'alive' | 'dead';
 
 /** Says whether the process that holds a claim runs; one that exits in order gives up its claims. */
 export function holderOf(path: string): Holder {
-  const text = read(path);
+  const text = orNothing(() => readStateFile(path, 1024));
   if (text === undefined) return 'none';
   const [pid = 0, started = 0] = text.split(' ').map(Number);
   return pid > 0 && isAlive(pid, started) ? 'alive' : 'dead';
@@ -52,12 +53,4 @@ export function releaseOnExit(path: string): void {
     held = all;
   }
   held.add(path);
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readStateFile(path, 1024);
-  } catch {
-    return undefined;
-  }
 }

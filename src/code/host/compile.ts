@@ -41,7 +41,6 @@ function syntaxError(
   });
 }
 
-/** Returns the line of the program for a line of its code. */
 export function toProgramLine(source: string, line: number): number {
   const lines = source.slice(source.lastIndexOf(LINES) + LINES.length).split(',');
   return Number(lines[line - 1] || line);

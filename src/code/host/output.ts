@@ -62,7 +62,6 @@ export function toText({ value, text }: Pick<Answer, 'value' | 'text'>): string 
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Returns all calls of a program. */
 export function callsOf(events: readonly JournalEvent[]): EngineCall[] {
   return events.flatMap((event) => ('call' in event ? [event.call] : []));
 }

@@ -1,5 +1,6 @@
 // Runs one program: turns of the engine, calls in between, and the moments at which it is suspended.
 
+import { deferred, onAbort } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { CodeLimits } from '../../core/settings.js';
 import { quoteOutside } from '../../core/text.js';
@@ -179,15 +180,10 @@ async function runCalls(options: ProgramOptions, program: Running): Promise<Fini
 // Ends the program and its calls when it is cancelled or takes too long. Waiting for a person does not count.
 function createStopping({ signal, limits }: ProgramOptions) {
   const controller = new AbortController();
-  let stop: (error: ToolError) => void = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    stop = reject;
-  });
+  const { promise: stopped, reject: stop } = deferred<never>();
   stopped.catch(() => {});
-  const onAbort = (): void => stop(cancelled('the program'));
   const limit = startTimeLimit(limits.timeoutMs, () => stop(exceeded('timeout', limits)));
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const unlisten = onAbort(signal, () => stop(cancelled('the program')));
   return {
     signal: controller.signal,
     pause: limit.pause,
@@ -195,7 +191,7 @@ function createStopping({ signal, limits }: ProgramOptions) {
     end(): void {
       controller.abort();
       limit.clear();
-      signal.removeEventListener('abort', onAbort);
+      unlisten();
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import { isLonger } from '../../core/json.js';
 import type { World } from '../../core/snapshot.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
@@ -145,7 +145,7 @@ export function createSuspendedPrograms(directory: string, key: () => string, wo
         const isRunning = runs(id);
         const ended = answers.find(id, { principal, workdir });
         if (ended !== undefined) {
-          if (readOrNothing(() => claim(claimOf(id)))) releaseOnExit(claimOf(id));
+          if (orNothing(() => claim(claimOf(id)))) releaseOnExit(claimOf(id));
           removeFiles(id);
           return ended;
         }
@@ -171,7 +171,7 @@ export function createSuspendedPrograms(directory: string, key: () => string, wo
     /** Returns all suspended programs, oldest first. */
     list: (): readonly SuspendedProgram[] =>
       suspended()
-        .flatMap((entry) => readOrNothing(() => read(entry)) ?? [])
+        .flatMap((entry) => orNothing(() => read(entry)) ?? [])
         .filter(isFresh)
         .sort((a, b) => a.saved - b.saved),
   };
@@ -183,14 +183,6 @@ function ownerOf({ principal }: Pick<ProgramOwner, 'principal'>): string {
 
 function codeOf({ principal, workdir, source }: ProgramOwner): string {
   return digestParts(['program', principal, workdir, source]).slice(0, 16);
-}
-
-function readOrNothing<T>(act: () => T): T | undefined {
-  try {
-    return act();
-  } catch {
-    return undefined;
-  }
 }
 
 function notFound(id: string): ToolError {

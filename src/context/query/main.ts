@@ -3,6 +3,7 @@
 import { readFileSync, writeSync } from 'node:fs';
 import jsonata from 'jsonata';
 import { parseWithPosition } from '../../core/json.js';
+import { jsonType } from '../../core/schema.js';
 
 interface QueryRequest {
   readonly expression: string;
@@ -55,7 +56,7 @@ async function main(): Promise<void> {
   if (isFunction(result)) throw new QueryError('evaluation', new Error('the result is a function; call it'));
   const json = attempt('too_large', () => toText(result));
   const count = Array.isArray(result) ? result.length : undefined;
-  print(JSON.stringify({ type: json === undefined ? 'undefined' : typeOf(result), count }), json ?? '');
+  print(JSON.stringify({ type: json === undefined ? 'undefined' : jsonType(result), count }), json ?? '');
 }
 
 // Functions inside a result become empty strings, as in `$string`.
@@ -76,11 +77,6 @@ function isFunction(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { _jsonata_lambda: lambda, _jsonata_function: native } = value as Record<string, unknown>;
   return lambda === true || native === true;
-}
-
-function typeOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
 }
 
 function print(header: string, body: string): void {

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pause } from '../../core/async.js';
-import { isToolError, ToolError } from '../../core/error.js';
+import { isToolError, orNothing, ToolError } from '../../core/error.js';
 import { openState } from '../../files/read.js';
 
 export type Value = string | number | null | Uint8Array;
@@ -196,7 +196,7 @@ function toStoreError(error: unknown): ToolError {
 
 /** Opens a database file with Node's own driver, else an optional package. Throws `unavailable` if there is none. */
 export function openDatabase(file: string): Database {
-  const Driver = loadNodeDriver() ?? loadOptionalDriver();
+  const Driver = loadNodeDriver() ?? orNothing(() => createRequire(import.meta.url)('libsql') as Driver);
   if (Driver !== undefined) return new Driver(file);
   throw new ToolError('unavailable', 'no SQLite driver for the context store', {
     hint: 'npm install libsql@0.5.29, or use Node 22.13 or newer',
@@ -215,13 +215,5 @@ function loadNodeDriver(): Driver | undefined {
     return sqlite?.DatabaseSync;
   } finally {
     process.emitWarning = warn;
-  }
-}
-
-function loadOptionalDriver(): Driver | undefined {
-  try {
-    return createRequire(import.meta.url)('libsql') as Driver;
-  } catch {
-    return undefined;
   }
 }

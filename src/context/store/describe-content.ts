@@ -47,7 +47,6 @@ export function toBytes(content: Uint8Array | string): Uint8Array {
   return typeof content === 'string' ? Buffer.from(content) : content;
 }
 
-/** Describes complete content. */
 export function describeContent(bytes: Uint8Array): Description {
   const check = createTextCheck();
   check.add(bytes);

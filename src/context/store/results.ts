@@ -2,11 +2,11 @@
 
 import { closeSync, fstatSync, openSync, readSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { isRecord } from '../../core/json.js';
+import { converted, object, string, table } from '../../core/shape.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
 import { namesIn } from '../../files/list.js';
-import { openState, readStateFile, readTextFile, statOrNothing } from '../../files/read.js';
+import { openState, readStateAs, readTextFile, statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { createTextCheck, describeParts, HEAD_BYTES } from './describe-content.js';
@@ -79,13 +79,13 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
     open(id, session) {
       if (!ID.test(id)) return undefined;
       const file = join(directory(), id);
-      const metadata = readMetadata(file + METADATA);
+      const metadata = readStateAs(STORED, file + METADATA);
       if (metadata?.session !== ownerOf(session)) return undefined;
       return openResult(file, metadata.handle, now());
     },
     adopt(id, session) {
       const file = join(directory(), id) + METADATA;
-      const metadata = ID.test(id) ? readMetadata(file) : undefined;
+      const metadata = ID.test(id) ? readStateAs(STORED, file) : undefined;
       if (metadata === undefined || metadata.session === ownerOf(session)) return;
       writeFileAtomic(file, JSON.stringify({ ...metadata, session: ownerOf(session) }), { durable: false });
     },
@@ -107,10 +107,11 @@ export function isResultId(id: string): boolean {
   return ID.test(id);
 }
 
-interface Metadata {
-  readonly session: string;
-  readonly handle: Handle;
-}
+/** Written by this file only, so that nothing else is checked. */
+const STORED = object(
+  { session: string, handle: converted(table, (handle) => handle as unknown as Handle) },
+  { unknown: 'drop' },
+);
 
 // Starts a file; `session` is the owner of the result.
 function createWriter(file: string, id: string, session: string): ResultWriter {
@@ -173,17 +174,6 @@ function openResult(file: string, handle: Handle, now: number): StoredResult | u
     },
     close: () => closeSync(descriptor),
   };
-}
-
-function readMetadata(file: string): Metadata | undefined {
-  try {
-    const metadata: unknown = JSON.parse(readStateFile(file) ?? 'null');
-    return isRecord(metadata) && typeof metadata.session === 'string' && isRecord(metadata.handle)
-      ? (metadata as unknown as Metadata)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 interface Entry {

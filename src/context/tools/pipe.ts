@@ -1,6 +1,7 @@
 // The context tool pipe: calls another tool and stores its output as a document (CTX-20).
 
 import { StringDecoder } from 'node:string_decoder';
+import { onAbort } from '../../core/async.js';
 import type { CalledTool, ToolContext } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import { type ToolResult, textOf } from '../../core/result.js';
@@ -56,8 +57,7 @@ export async function pipe(input: PipeInput, context: ToolContext) {
 function collect(outer: AbortSignal) {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
-  outer.addEventListener('abort', abort, { once: true });
-  if (outer.aborted) abort();
+  const end = onAbort(outer, abort);
   const chunks: Uint8Array[] = [];
   let length = 0;
   return {
@@ -70,7 +70,7 @@ function collect(outer: AbortSignal) {
     },
     exceeded: () => length > MAX_PAYLOAD_BYTES,
     bytes: () => Buffer.concat(chunks),
-    end: () => outer.removeEventListener('abort', abort),
+    end,
   };
 }
 

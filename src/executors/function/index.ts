@@ -1,6 +1,6 @@
 // The function executor: runs code of this process with a time limit.
 
-import { deferred } from '../../core/async.js';
+import { deferred, onAbort } from '../../core/async.js';
 import type { ToolUpstreams } from '../../core/context.js';
 import { type ToolError, toToolError } from '../../core/error.js';
 import type { CallScope, Executor } from '../../core/executor.js';
@@ -9,7 +9,7 @@ import type { Plan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { toToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
-import { cancelled, onAbort, startTimeLimit, timedOut } from '../../core/time-limit.js';
+import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import { actionOf, type FunctionAction, type Tool } from '../../core/tool.js';
 import { invoke, scopeStore } from '../shared/invoke.js';
 

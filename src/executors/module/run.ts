@@ -1,6 +1,6 @@
 // Runs a plan on a tool host: time limit, cancellation, and the requests of the tool during the call.
 
-import { deferred } from '../../core/async.js';
+import { deferred, onAbort } from '../../core/async.js';
 import { lacksCapability } from '../../core/client-request.js';
 import { ToolError, toToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
@@ -9,7 +9,7 @@ import type { ModulePlan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { toToolConfig } from '../../core/settings.js';
 import { formatDuration } from '../../core/text.js';
-import { cancelled, onAbort, startTimeLimit, timedOut } from '../../core/time-limit.js';
+import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
 import type { ModuleFiles } from '../../core/tool.js';
 import type { HostConnection } from './connection.js';
 import type { Answer, Question, Request } from './protocol.js';

@@ -38,7 +38,6 @@ export interface RunCommandOptions {
   readonly world: World;
 }
 
-/** A command that is being run. */
 interface CommandRun extends RunCommandOptions {
   readonly command: CommandPlan;
   /** Resolvers that failed, for the metadata of the result. */
@@ -211,27 +210,21 @@ async function shape(
   return { ...rest, content, structured: changed ? undefined : output.structured };
 }
 
-interface TemporaryFiles {
-  /** Writes a value and returns the path of its file. */
-  write(text: string): string;
-  /** The files written so far. */
-  readonly paths: readonly string[];
-  remove(): void;
-}
-
-function createTemporaryFiles(): TemporaryFiles {
+function createTemporaryFiles() {
   let directory: string | undefined;
   const paths: string[] = [];
   return {
+    /** The files written so far. */
     paths,
-    write(text) {
+    /** Writes a value and returns the path of its file. */
+    write(text: string): string {
       directory ??= mkdtempSync(resolve('/', tmpdir(), 'wield-'));
       const path = join(directory, String(paths.length + 1));
       writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
       paths.push(path);
       return path;
     },
-    remove() {
+    remove(): void {
       if (directory !== undefined) removeTree(directory);
     },
   };

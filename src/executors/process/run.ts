@@ -20,7 +20,6 @@ import { suggestVariables } from './missing-variables.js';
 import { type Pinned, pinScript } from './pinned.js';
 import { createProgressFilter, type ProgressFilter } from './progress-lines.js';
 
-/** Runs a script and returns its output. */
 export async function runScript({ plan, action, scope, world, beforeRun }: RunScriptOptions): Promise<Output> {
   const pinned = await pinScript(plan, action, world);
   try {

@@ -3,7 +3,7 @@
 import { lacksCapability } from '../../core/client-request.js';
 import type { ClientCapability, NestedOptions, ToolContext, ToolUpstreams } from '../../core/context.js';
 import { askText, type Elicit, type Elicitation } from '../../core/elicit.js';
-import { ERROR_CODES, type ErrorCode, isToolError, ToolError } from '../../core/error.js';
+import { ERROR_CODES, type ErrorCode, isToolError, orNothing, ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import { copyJson, isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { toRemoteUri } from '../../core/name.js';
@@ -147,15 +147,6 @@ function isParts(value: unknown): value is readonly Part[] {
   );
 }
 
-// What is not JSON is left out, as the failure itself is what matters.
-function toPlain(result: Readonly<Record<string, unknown>>): Json | undefined {
-  try {
-    return parse(stringify(result)) as Json;
-  } catch {
-    return undefined;
-  }
-}
-
 // MOD-13
 function toFailure(result: Readonly<Record<string, unknown>>, name: string): Output {
   const { error_type: type, message: given, next_action_hint: hint } = result;
@@ -163,7 +154,8 @@ function toFailure(result: Readonly<Record<string, unknown>>, name: string): Out
   const known = typeof type === 'string' && Object.hasOwn(ERROR_CODES, type);
   return {
     content: [textPart(message)],
-    structured: toPlain(result),
+    // What is not JSON is left out, as the failure itself is what matters.
+    structured: orNothing(() => parse(stringify(result)) as Json),
     error: new ToolError(known ? (type as ErrorCode) : 'tool_failed', message, {
       hint: typeof hint === 'string' ? hint : FAILED_HINT,
       data: known || typeof type !== 'string' ? undefined : { error_type: type },

@@ -1,7 +1,7 @@
 // Registers and finds tools at run time, and clears caches (RES-9, RES-10).
 
 import type { ToolContext } from '../../core/context.js';
-import { isToolError, ToolError } from '../../core/error.js';
+import { isToolError, orNothing, ToolError } from '../../core/error.js';
 import { deepFreeze, isRecord, type Json, toJson } from '../../core/json.js';
 import { parseRef } from '../../core/name.js';
 import type { JsonSchema } from '../../core/schema.js';
@@ -198,11 +198,7 @@ function toFunctionTool(definition: ToolDefinition): Tool {
 }
 
 function isUri(value: unknown): value is string {
-  try {
-    return parseRef(value as string).kind === 'uri';
-  } catch {
-    return false;
-  }
+  return orNothing(() => parseRef(value as string).kind === 'uri') ?? false;
 }
 
 // Validated here; parsed again when enforced.

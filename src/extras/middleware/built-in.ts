@@ -1,7 +1,7 @@
 // The built-in middleware: `retry`, `cache` and `rateLimit`.
 
 import { setTimeout } from 'node:timers/promises';
-import { ERROR_CODES, isToolError, ToolError } from '../../core/error.js';
+import { ERROR_CODES, isToolError, orNothing, ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
 import type { CacheOptions, RateLimitOptions, RetryOptions } from '../../core/middleware-settings.js';
 import type { Output } from '../../core/result.js';
@@ -94,7 +94,8 @@ export function cache(options: CacheOptions = {}): Middleware {
     entries.delete(key);
   };
   const keep = (key: string, output: Output, now: number): void => {
-    const text = toText(output);
+    // The output of a function tool may not be JSON; such an output is not cached.
+    const text = orNothing(() => JSON.stringify(output));
     if (text === undefined) return;
     const size = 2 * (key.length + text.length);
     remove(key);
@@ -130,15 +131,6 @@ export function cache(options: CacheOptions = {}): Middleware {
       return output;
     },
   };
-}
-
-// The output of a function tool may not be JSON; such an output is not cached.
-function toText(output: Output): string | undefined {
-  try {
-    return JSON.stringify(output);
-  } catch {
-    return undefined;
-  }
 }
 
 // Above this number, full budgets are deleted; clients choose their own names.

@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from 'node:events';
 import { narrowPlaces } from '../../catalog/narrow-places.js';
+import { deferred } from '../../core/async.js';
 import { isToolError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
@@ -78,11 +79,8 @@ function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean
   let queuedMs = 0;
   let hasEnded = false;
   let stoppedBy: ToolError | undefined;
-  let giveUp: (error: ToolError) => void = () => {};
   let timer: NodeJS.Timeout | undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    giveUp = reject;
-  });
+  const { promise: stopped, reject: giveUp } = deferred<never>();
   const timeLeftMs = (): number => plan.timeoutMs - (monotonic() - startedAt - queuedMs);
   const watch = (): void => {
     clearTimeout(timer);

@@ -4,6 +4,7 @@ import { ToolError } from '../../core/error.js';
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { lineAt } from '../../core/text.js';
+import { loadJsonc } from '../../files/libraries.js';
 import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
 import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 
@@ -39,10 +40,7 @@ function parse(text: string): Tasks {
 
 // Comments and trailing commas are allowed in both files.
 function parseJsonc(text: string): unknown {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  const { parse: read, printParseErrorCode } = createRequire(import.meta.url)(
-    'jsonc-parser',
-  ) as typeof import('jsonc-parser');
+  const { parse: read, printParseErrorCode } = loadJsonc();
   const errors: import('jsonc-parser').ParseError[] = [];
   const document: unknown = read(text, errors, { allowTrailingComma: true });
   const [first] = errors;

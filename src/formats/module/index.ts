@@ -37,7 +37,6 @@ const ANY_FILE = /^[^.].*(?<!\.d)\.m?[jt]s$/;
 const FRONTMATTER = /^export\s+(?:const|let|var)\s+frontmatter\b/m;
 const HEAD_BYTES = 64 * 1024;
 
-/** Whether a file name is that of a module with tools. */
 export function isModuleFile(name: string): boolean {
   return FILE.test(name);
 }

@@ -9,6 +9,7 @@ import type { Boundary } from '../../core/origin.js';
 import type { Finding } from '../../core/problem.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 import { decodeUri, quoteOutside } from '../../core/text.js';
+import { loadYaml } from '../../files/libraries.js';
 import { readHead, statIdentity, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 
@@ -148,8 +149,7 @@ function parseText(text: string, path: string): unknown {
       if (extname(path).toLowerCase() === '.json') throw invalidJson(plain);
     }
   }
-  const { createRequire } = process.getBuiltinModule('node:module');
-  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  const yaml = loadYaml();
   try {
     return yaml.parse(plain, YAML_OPTIONS);
   } catch (error) {

@@ -28,7 +28,6 @@ export type ThreadAnswer = { readonly fault: ErrorValue } | { readonly packed: s
 const HERE = { bytes: 48 * 1024, values: 10_000 };
 const THREAD_MS = 180_000;
 const MEMORY_MB = 1024;
-/** The program of the thread. */
 export const THREAD_ENTRY = 'openapi/thread.cjs';
 const TOO_LARGE: ErrorValue = {
   code: 'invalid_definition',

@@ -1,5 +1,6 @@
 // Parses the type of a parameter: `string`, `enum(fast|slow)=fast`, `integer(1..10)=3`, `string[1..]`.
 
+import { orNothing } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
@@ -206,11 +207,7 @@ function toDefault(text: string, type: ParameterType, offset: number): Json | un
   if (type === 'string') return text.startsWith('"') ? readQuoted(text, offset) : text;
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
   if (type === 'number' || type === 'integer') return NUMBER.test(text) ? Number(text) : undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => JSON.parse(text) as Json);
 }
 
 // Why a value does not fit the schema of a type; the validator of calls is too large to be loaded for a listing.

@@ -3,6 +3,7 @@
 import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
+import { loadYaml } from '../../files/libraries.js';
 
 export interface Frontmatter {
   readonly fields: Readonly<Record<string, unknown>>;
@@ -57,8 +58,7 @@ function readPlain(block: string): Record<string, string> | undefined {
 }
 
 function readYaml(block: string, body: string): Frontmatter | Finding {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  const yaml = loadYaml();
   try {
     const fields = yaml.parse(block, { maxAliasCount: 20, schema: 'core' }) as unknown;
     if (isRecord(fields)) return { fields, body, warnings: [] };

@@ -3,6 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import { isRecord, parseWithPosition } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
+import { loadYaml } from '../../files/libraries.js';
 import { parseToml } from '../../files/toml.js';
 
 /** Parses a JSON object. Throws `invalid_definition`. */
@@ -31,8 +32,7 @@ export function parseTomlTable(text: string): Record<string, unknown> {
 
 /** Parses a document. Throws `invalid_definition` with its line. */
 export function parseYaml(text: string, what: string): unknown {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  const yaml = loadYaml();
   try {
     return yaml.parse(text, { maxAliasCount: 100, schema: 'core', merge: true, logLevel: 'error' }) as unknown;
   } catch (error) {

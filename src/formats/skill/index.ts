@@ -2,6 +2,7 @@
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import type { Format, Reading } from '../../core/format.js';
 import { isReservedTag } from '../../core/name.js';
 import type { FileIdentity, Place } from '../../core/origin.js';
@@ -43,11 +44,7 @@ export function createSkillFormat(store?: string): Format {
 }
 
 function isLinkInto(store: string, path: string): boolean {
-  try {
-    return isWithin(store, resolve(dirname(path), readlinkSync(path)));
-  } catch {
-    return false;
-  }
+  return orNothing(() => isWithin(store, resolve(dirname(path), readlinkSync(path)))) ?? false;
 }
 
 /** Reads Markdown files with frontmatter directly in a directory of skills, named as they like (SKL-7). */

@@ -4,7 +4,7 @@ import type { Allowlist, Execution, Resolver } from '../../core/command.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Path } from '../../core/shape.js';
-import { nearest, quoteOutside } from '../../core/text.js';
+import { didYouMean, quoteOutside } from '../../core/text.js';
 
 export interface Parts {
   readonly tools: readonly { readonly name: string; readonly parameters: JsonSchema }[];
@@ -119,7 +119,6 @@ function checkAlternatives(all: Parts['execution'], report: Report): void {
 }
 
 function suggest(name: string, candidates: readonly string[]): string {
-  const [close] = nearest(name, candidates);
-  if (close !== undefined) return `did you mean "${close}"?`;
-  return candidates.length === 0 ? 'nothing is declared' : `known: ${candidates.slice(0, 10).join(', ')}`;
+  const known = candidates.length === 0 ? 'nothing is declared' : `known: ${candidates.slice(0, 10).join(', ')}`;
+  return didYouMean(name, candidates, known, JSON.stringify);
 }

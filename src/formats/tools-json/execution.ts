@@ -11,6 +11,7 @@ import {
   type Resolver,
   type SideRead,
 } from '../../core/command.js';
+import { orNothing } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import type { JsonSchema } from '../../core/schema.js';
@@ -187,11 +188,7 @@ function checkDeny(entry: MappingEntry, fail: Fail): void {
 }
 
 function isPattern(source: string): boolean {
-  try {
-    return new RegExp(source, 'u') instanceof RegExp;
-  } catch {
-    return false;
-  }
+  return orNothing(() => new RegExp(source, 'u') instanceof RegExp) ?? false;
 }
 
 function toMapping(entry: MappingEntry): Mapping {

@@ -1,6 +1,7 @@
 // Parses tools.json in both layouts: tools, allowlist and executions, with a JSON Pointer for every problem.
 
 import { type Allowlist, type Execution, isProgramName, PROGRAM_NAME } from '../../core/command.js';
+import { toPointer } from '../../core/json.js';
 import { isToolName, TOOL_NAME_PATTERN } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import { joinRequirements, type Requirements, requirements } from '../../core/requirements.js';
@@ -22,7 +23,6 @@ import {
   strings,
   table,
   text,
-  toPointer,
 } from '../../core/shape.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';

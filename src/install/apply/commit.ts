@@ -4,6 +4,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, systemReason, ToolError } from '../../core/error.js';
 import { anything, list, object, optional, string, strings } from '../../core/shape.js';
+import { namesIn } from '../../files/list.js';
 import { isLocked } from '../../files/lock.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { readStateFile, statOrNothing } from '../../files/read.js';
@@ -15,7 +16,6 @@ import {
   type Link,
   linkKey,
   missingAbove,
-  namesIn,
   putLink,
   readLink,
   removeEmpty,

@@ -2,11 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
+import { namesIn } from '../../files/list.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { removeTree } from '../../files/remove.js';
 import { hashTree } from '../../files/tree.js';
-import { isOccupied, namesIn, removeEmpty } from '../directory.js';
+import { isOccupied, removeEmpty } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import { type InstalledItem, loadInstalled } from '../state.js';
 
@@ -53,11 +55,7 @@ export function isModified(
   { installedHash, object }: InstalledItem,
   { objects }: Pick<InstallPaths, 'objects'>,
 ): boolean {
-  try {
-    return hashTree(join(objects, object)) !== installedHash;
-  } catch {
-    return true;
-  }
+  return orNothing(() => hashTree(join(objects, object)) !== installedHash) ?? true;
 }
 
 /** Removes objects that are not installed, unless a running process was started from one (INS-23). */
@@ -79,12 +77,6 @@ export function collectGarbage(paths: InstallPaths): void {
 function runningCommandLines(): string {
   return namesIn('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      } catch {
-        return '';
-      }
-    })
+    .map((pid) => orNothing(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '')
     .join('\n');
 }

@@ -3,7 +3,8 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { nextTurn } from '../../core/async.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import { compareText, count, revealHidden } from '../../core/text.js';
 import { lineDiff } from '../../files/diff.js';
 import { makeDirectory } from '../../files/make-directory.js';
@@ -46,7 +47,7 @@ export async function stageAll(
   const staged: StagedItem[] = [];
   for (const [at, one] of planned.entries()) {
     // Staging is synchronous; yield now and then so that an interrupt is noticed.
-    if (at % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (at % 50 === 0) await nextTurn();
     if (signal.aborted)
       throw new ToolError('cancelled', 'cancelled before anything was changed', { hint: 'run the command again' });
     if (planned.length > 20 && at % 100 === 0)
@@ -134,9 +135,11 @@ const MAX_DIFF_BYTES = 1024 * 1024;
 
 /** Returns no changes without a tree before. Only files in `known` count as removed; others were created locally. */
 function diffTrees(before: string | undefined, after: string, known: readonly string[]): FileChange[] {
-  const oldPaths = before === undefined ? undefined : pathsIn(before);
+  const pathsIn = (tree: string): ReadonlySet<string> => new Set(listTree(tree).map(({ path }) => path));
+  // A tree that cannot be listed was changed or removed locally.
+  const oldPaths = before === undefined ? undefined : orNothing(() => pathsIn(before));
   if (before === undefined || oldPaths === undefined) return [];
-  const newPaths = new Set(listTree(after).map(({ path }) => path));
+  const newPaths = pathsIn(after);
   const removed = known.filter((path) => oldPaths.has(path) && !newPaths.has(path));
   return [...newPaths, ...removed].sort(compareText).flatMap((path) => {
     const read = (tree: string, exists: boolean): Buffer => (exists ? readTreeFile(tree, path) : Buffer.alloc(0));
@@ -148,13 +151,4 @@ function diffTrees(before: string | undefined, after: string, known: readonly st
     const count = (mark: string): number => lines.filter((line) => line.startsWith(mark)).length;
     return [{ path, added: count('+'), removed: count('-'), lines }];
   });
-}
-
-// Undefined if the tree cannot be listed: it was changed or removed locally.
-function pathsIn(tree: string): ReadonlySet<string> | undefined {
-  try {
-    return new Set(listTree(tree).map(({ path }) => path));
-  } catch {
-    return undefined;
-  }
 }

@@ -3,14 +3,14 @@
 import { isUtf8 } from 'node:buffer';
 import { chmodSync, existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isToolError } from '../../core/error.js';
+import { isToolError, orNothing } from '../../core/error.js';
 import type { Finding, Problem } from '../../core/problem.js';
 import { compareText, count, quoteOutside } from '../../core/text.js';
 import { digestBytes } from '../../files/digest.js';
+import { namesIn } from '../../files/list.js';
 import { readHead, statOrNothing } from '../../files/read.js';
 import { listTree, readTreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
-import { namesIn } from '../directory.js';
 import { filesOf, type LoadedTree, readSourceForm, rootOf } from '../tokens/source-form.js';
 import { assertSafeItem, groupSiblings } from '../tokens/targets.js';
 import type { ScanWarning } from './find-items.js';
@@ -107,7 +107,8 @@ function checkDuplicates({ items }: Scan, { tree, warn }: SourceCheck): void {
   for (const item of items) {
     // The directory of a plugin contains its other items.
     if (item.file || item.kind === 'plugin' || item.kind === 'server') continue;
-    for (const name of filesIn(join(tree, item.path))) {
+    // A tree that cannot be installed is reported elsewhere.
+    for (const { path: name } of orNothing(() => listTree(join(tree, item.path))) ?? []) {
       const reading = readHead(join(tree, item.path, name), 1024 * 1024);
       if ('fault' in reading || reading.bytes.length === 0 || /\.md$/i.test(name)) continue;
       const digest = digestBytes(reading.bytes);
@@ -122,15 +123,6 @@ function checkDuplicates({ items }: Scan, { tree, warn }: SourceCheck): void {
         `duplicate-tooling: identical to ${elsewhere.join(', ')}`,
         'consider a tool of this source; copies are fine too',
       );
-  }
-}
-
-// Empty for a tree that cannot be installed; that is reported elsewhere.
-function filesIn(root: string): string[] {
-  try {
-    return listTree(root).map(({ path }) => path);
-  } catch {
-    return [];
   }
 }
 

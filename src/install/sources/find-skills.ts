@@ -60,7 +60,6 @@ function compareDirectories(a: string, b: string): number {
   return isHidden(a) - isHidden(b) || depth(a) - depth(b) || compareText(a, b);
 }
 
-/** Whether a path is a directory or below it. */
 export function isBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(`${directory}/`);
 }

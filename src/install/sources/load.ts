@@ -112,7 +112,6 @@ export function loadSourceTrees(
   });
 }
 
-/** Scans the tree of a registered source. */
 export function scanRecord({ id, kind, location, roots, addRoots, adoption }: SourceRecord, tree: string): Scan {
   if (kind === 'bundle') return scanBundle(tree);
   return scanSource(tree, { location, roots, addRoots, adoption, name: id.split('/').at(-1) });

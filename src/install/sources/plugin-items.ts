@@ -4,8 +4,9 @@ import { basename, dirname, join, normalize, relative } from 'node:path';
 import { isToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject, showValue } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
+import { namesIn } from '../../files/list.js';
 import { statOrNothing } from '../../files/read.js';
-import { isDirectory, isOccupied, namesIn } from '../directory.js';
+import { isDirectory, isOccupied } from '../directory.js';
 import { findNameFault, type ItemKind, isReservedFile, isSafePath } from '../manifest/item-name.js';
 import { COMPONENT_FIELDS } from '../manifest/marketplace.js';
 import { type PluginManifest, readPluginManifest } from '../manifest/plugin-json.js';
@@ -238,7 +239,6 @@ export function directoryOfManifest(path: string): string {
 /** Counts something that cannot be installed; `what` is its kind, such as `hook`. */
 type Skip = (what: string, name: string, reason: string) => void;
 
-/** The plugin that is read. */
 interface PluginContext {
   readonly tree: string;
   readonly plugin: string;

@@ -62,7 +62,6 @@ export function filesOf(item: SourceItem, tree: string): TreeFile[] {
 /** The file that describes an installed server. */
 export const SERVER_FILE = 'server.json';
 
-/** Reads a file of an item. */
 export function readItemFile(item: SourceItem, root: string, path: string): Buffer {
   return item.content === undefined ? readTreeFile(root, path) : Buffer.from(item.content);
 }

@@ -2,10 +2,10 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isRecord } from '../../core/json.js';
 import type { SandboxBackend } from '../../core/sandbox.js';
+import { list, number, object, optional, string, table } from '../../core/shape.js';
 import type { World } from '../../core/snapshot.js';
-import { readStateFile, statIdentity } from '../../files/read.js';
+import { readStateAs, statIdentity } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { createStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
@@ -93,16 +93,14 @@ export async function probeBackends(
   return states;
 }
 
+const KEPT = object({ key: string, states: list(table), until: optional(number) }, { unknown: 'drop' });
+
 function readKept(file: string, key: string, now: number): readonly BackendState[] | undefined {
-  try {
-    const kept: unknown = JSON.parse(readStateFile(file) ?? '');
-    if (!isRecord(kept) || kept.key !== key) return undefined;
-    // A clock that was set back must not keep it longer.
-    const left = typeof kept.until === 'number' ? kept.until - now : 1;
-    return left > 0 && left <= UNCERTAIN_MS ? (kept.states as readonly BackendState[]) : undefined;
-  } catch {
-    return undefined;
-  }
+  const kept = readStateAs(KEPT, file);
+  if (kept?.key !== key) return undefined;
+  // A clock that was set back must not keep it longer.
+  const left = kept.until === undefined ? 1 : kept.until - now;
+  return left > 0 && left <= UNCERTAIN_MS ? (kept.states as unknown as readonly BackendState[]) : undefined;
 }
 
 interface ProbeOptions {

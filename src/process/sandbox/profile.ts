@@ -3,7 +3,7 @@
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
-import { nearest, quoteOutside } from '../../core/text.js';
+import { didYouMean, quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { isGranted } from '../environment.js';
 import type { AppliedProfile } from './applied.js';
@@ -219,9 +219,8 @@ function meetLists(a: readonly string[], b: readonly string[]): readonly string[
 
 function unknownProfile(name: string, profiles: SandboxSettings['profiles']): ToolError {
   const known = [...BUILTIN_PROFILES, ...profiles.keys()];
-  const [close] = nearest(name, known);
   return new ToolError('unavailable', `unknown sandbox profile "${name}"`, {
-    hint: close === undefined ? `known profiles: ${known.join(', ')}` : `did you mean ${close}?`,
+    hint: didYouMean(name, known, `known profiles: ${known.join(', ')}`),
     data: { sandbox: { profile: name, backend: 'none' } },
   });
 }

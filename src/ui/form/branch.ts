@@ -1,5 +1,6 @@
 // Finds the branch of a union that a value belongs to.
 
+import { orNothing } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { describeField } from './describe.js';
@@ -15,7 +16,6 @@ export function findBranch(value: Json, branches: readonly Branch[], root: JsonS
   return exact >= 0 ? exact : fields.findIndex((field) => fits(value, field, root, 0));
 }
 
-/** Whether a field can show a value. */
 export function canShow(value: Json, field: Field, root: JsonSchema): boolean {
   return fits(value, field, root, 0);
 }
@@ -63,7 +63,6 @@ function fitsProperties(
   );
 }
 
-/** Returns the schema of an item. */
 export function itemSchema(field: FieldOf<'list'>, index: number): unknown {
   return index < field.prefix.length ? field.prefix[index] : field.items;
 }
@@ -77,9 +76,5 @@ export function propertySchema(field: FieldOf<'object'>, name: string): unknown 
 }
 
 function matches(pattern: string, name: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').test(name);
-  } catch {
-    return false;
-  }
+  return orNothing(() => new RegExp(pattern, 'u').test(name)) ?? false;
 }

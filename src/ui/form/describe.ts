@@ -2,7 +2,7 @@
 
 import { describeConstraints, describeFormat } from '../../core/constraints.js';
 import { isRecord, type Json } from '../../core/json.js';
-import type { JsonSchema, SchemaNode } from '../../core/schema.js';
+import { hasType, type JsonSchema, type SchemaNode } from '../../core/schema.js';
 import type { Field, FieldKind, FieldTexts } from './field.js';
 import { openNode } from './node.js';
 
@@ -26,7 +26,6 @@ interface Nesting {
   readonly budget: { left: number };
 }
 
-/** Describes the field of a schema. */
 export function describeField(schema: unknown, root: JsonSchema): Field {
   return describeNested(schema, root, { depth: 0, budget: { left: MAX_UNIONS } });
 }
@@ -66,7 +65,7 @@ function kindOf(node: SchemaNode, root: JsonSchema, nesting: Nesting): FieldKind
   if (Array.isArray(node.enum)) {
     const types = typesOf(node);
     const values =
-      'type' in node ? node.enum.filter((value) => types.some((type) => isOfType(value, type))) : node.enum;
+      'type' in node ? node.enum.filter((value) => types.some((type) => hasType(value as Json, type))) : node.enum;
     return values.length === 0 ? { kind: 'never' } : { kind: 'choice', values };
   }
   for (const keyword of ['anyOf', 'oneOf']) {
@@ -115,13 +114,6 @@ function typesOf({ type, ...node }: SchemaNode): readonly string[] {
 // Types such as `STRING` or `file` occur; the validator rejects what is entered for them.
 function isType(name: string): boolean {
   return name === 'integer' || ANY.includes(name);
-}
-
-function isOfType(value: unknown, type: string): boolean {
-  if (type === 'null') return value === null;
-  if (type === 'array') return Array.isArray(value);
-  if (type === 'integer') return Number.isInteger(value);
-  return type === 'object' ? isRecord(value) : typeof value === type;
 }
 
 function kindOfType(type: string, node: SchemaNode): FieldKind {

@@ -1,6 +1,6 @@
 // The state of a form: its value, what is wrong with it, and first values.
 
-import { escapePointer, isRecord, type Json } from '../../core/json.js';
+import { isRecord, type Json, toPointer } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { findBranch, itemSchema } from './branch.js';
 import { describeField } from './describe.js';
@@ -19,11 +19,6 @@ export function createForm(root: JsonSchema, value: Json = initialValue(root, ro
   return { value, choices: {} };
 }
 
-/** Returns the JSON Pointer of a path. */
-export function toPointer(path: Path): string {
-  return path.map((step) => `/${escapePointer(String(step))}`).join('');
-}
-
 /** Returns the value at a path; undefined if it is absent. */
 export function valueAt(value: Json | undefined, path: Path): Json | undefined {
   let here: Json | undefined = value;
@@ -34,7 +29,6 @@ export function valueAt(value: Json | undefined, path: Path): Json | undefined {
   return here;
 }
 
-/** Sets the value at a path. */
 export function setValue(state: FormState, path: Path, value: Json): FormState {
   return { ...state, value: change(state.value, path, () => value)! };
 }

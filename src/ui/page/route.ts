@@ -1,7 +1,9 @@
 // What the page shows, kept in the fragment of its address. A link can fill in a form; it never runs anything.
 
 import { signal } from '@preact/signals';
+import { orNothing } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
+import { decodeUri } from '../../core/text.js';
 import { logIn } from './client.js';
 
 export type Panel = 'tools' | 'inbox' | 'calls' | 'changes' | 'tokens' | 'servers' | 'health';
@@ -56,23 +58,11 @@ function parseRoute(hash: string): View {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?');
   const [first, ...rest] = path.split('/');
   const panel = PANELS.find((name) => name === first) ?? 'tools';
-  const name = decode(rest.join('/'));
+  const name = decodeUri(rest.join('/'));
   const input = parseInput(new URLSearchParams(query).get('input'));
   return { panel, ...(name === '' ? {} : { name }), ...(input === undefined ? {} : { input }) };
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 function parseInput(text: string | null): Json | undefined {
-  try {
-    return text === null ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => (text === null ? undefined : JSON.parse(text)));
 }

@@ -1,6 +1,6 @@
 // A recording: calls with input and result, and the definitions of their tools, one JSON document per line.
 
-import { ERROR_CODES, ToolError } from '../../core/error.js';
+import { ERROR_CODES, orNothing, ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { PARTS } from '../../core/result.js';
 import {
@@ -73,7 +73,7 @@ export function parseRecording(text: string, file: string): Recording {
   const calls: RecordedCall[] = [];
   for (const [at, line] of text.trim().split('\n').entries()) {
     if (line === '' && at > 0) continue;
-    const value = parseLine(line);
+    const value = orNothing(() => JSON.parse(line) as unknown);
     if (at === 0) refuseNewer(value, file, HEAD.version);
     const shape = at === 0 ? HEAD_LINE : isRecord(value) && value.type === 'tool' ? TOOL : CALL;
     const [fault] = readShape<unknown>(shape, value).faults;
@@ -89,12 +89,4 @@ export function parseRecording(text: string, file: string): Recording {
     else if (shape === CALL) calls.push(value as RecordedCall);
   }
   return { tools, calls };
-}
-
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

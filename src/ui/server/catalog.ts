@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Caller, Verdict } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
+import { memoize } from '../../core/memoize.js';
 import type { Skill } from '../../core/skill.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
@@ -69,17 +70,12 @@ function byOrigin(a: CatalogItem, b: CatalogItem): number {
   return compareText(rank(a), rank(b)) || compareText(a.name, b.name);
 }
 
-// A listing has the same objects as long as their files are unchanged.
-const described = new WeakMap<Tool, Omit<CatalogItem, keyof Status> & Pick<CatalogItem, 'place'>>();
-
-/** Describes a tool as an item of the catalog. */
 export function toItem(tool: Tool, status: Status): CatalogItem {
-  const item = described.get(tool) ?? describe(tool);
-  described.set(tool, item);
-  return { ...item, ...status };
+  return { ...describe(tool), ...status };
 }
 
-function describe(tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogItem, 'place'> {
+// A listing has the same objects as long as their files are unchanged.
+const describe = memoize((tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogItem, 'place'> => {
   const { name, description, origin, traits } = tool;
   const place = fileOf(tool);
   return {
@@ -98,7 +94,7 @@ function describe(tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogIte
     tags: traits.tags,
     marks: marksOf(tool),
   };
-}
+});
 
 function toDenied({ reason, rule, source }: Verdict): Status {
   const why = rule === null || reason.includes(rule) ? reason : `${reason}: ${rule}`;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createAuditReader } from '../../audit/read.js';
 import type { AuditRecord } from '../../audit/record.js';
 import { readRunning } from '../../audit/running.js';
+import { untilAborted } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { CallRow, LiveCalls, PageEvent, RunningRow, SentTool } from '../api.js';
@@ -175,7 +176,7 @@ export function createLiveRoutes(parts: PageParts): Handlers<Names> {
     'GET /api/events': async ({ signal, send }) => {
       const end = live.follow(send);
       send({ type: 'ready' });
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      await untilAborted(signal);
       end();
       return undefined;
     },

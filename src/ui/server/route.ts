@@ -1,6 +1,6 @@
 // Routes of the API: a handler for each, its parameters, and the schema of its request.
 
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import { parseJson } from '../../core/json.js';
 import { formatFault, readShape } from '../../core/shape.js';
 import type { Routes } from '../api.js';
@@ -44,7 +44,6 @@ export interface FoundRoute {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Finds the route of a method and path. */
 export function findRoute(names: readonly string[], method: string, path: string): FoundRoute | undefined {
   const given = path.split('/');
   for (const name of names) {
@@ -54,7 +53,7 @@ export function findRoute(names: readonly string[], method: string, path: string
     const params: Record<string, string> = {};
     const matches = steps.every((step, at) => {
       if (!step.startsWith(':')) return step === given[at];
-      const value = decode(given[at]!);
+      const value = orNothing(() => decodeURIComponent(given[at]!));
       if (value === undefined || value === '') return false;
       params[step.slice(1)] = value;
       return true;
@@ -62,12 +61,4 @@ export function findRoute(names: readonly string[], method: string, path: string
     if (matches) return { name, params };
   }
   return undefined;
-}
-
-function decode(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,7 @@ import type { Upstream } from '../../core/format.js';
 import { toRemoteUri } from '../../core/name.js';
 import type { Problem } from '../../core/problem.js';
 import type { Snapshot } from '../../core/snapshot.js';
-import { compareText } from '../../core/text.js';
+import { compareText, decodeUri } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { mayStart, type ServerEntry } from '../../core/upstream.js';
 import { runnerOf } from '../entries/package-runner.js';
@@ -115,7 +115,7 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       return undefined;
     },
     at: (uri, snapshot) =>
-      listAs('tools', snapshot).tools.find(({ origin }) => origin.uri === uri || decode(origin.uri!) === uri),
+      listAs('tools', snapshot).tools.find(({ origin }) => origin.uri === uri || decodeUri(origin.uri!) === uri),
     why(ref, snapshot) {
       for (const server of snapshot.servers.servers.filter((one) => isAbout(ref, one))) {
         const found = listings.toolsOf(server);
@@ -230,12 +230,4 @@ function isAbout(ref: string | undefined, { name, prefix }: ServerEntry): boolea
   return ref.startsWith('mcp:')
     ? ref.startsWith(toRemoteUri(name, '')) || ref.startsWith(`mcp://${name}/`)
     : mayBeOf(ref, name);
-}
-
-function decode(uri: string): string {
-  try {
-    return decodeURIComponent(uri);
-  } catch {
-    return uri;
-  }
 }

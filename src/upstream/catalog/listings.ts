@@ -84,7 +84,6 @@ export function createListings(options: ListingsOptions) {
 
   return {
     request: requests.request,
-    /** Whether a server is being started for its tool list. */
     isRequested: requests.isPending,
 
     /** Returns the tools of a server, why its last start failed, or undefined if it was never listed. */
@@ -113,7 +112,6 @@ export function createListings(options: ListingsOptions) {
       return listing !== undefined && world.now() < listing.at + lifetimeMs ? listing.version : undefined;
     },
 
-    /** Returns the stored tool list of a server. */
     stored: loadListing,
 
     async store(server: ServerEntry, listing: Omit<Listing, 'at'>): Promise<void> {

@@ -1,5 +1,6 @@
 // Skills of upstream servers by name: `<server>_<path>`, from entries that follow the format of Skills over MCP.
 
+import { orNothing } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { otherSpellings } from '../../core/resource.js';
 import type { RemoteSkill, RemoteSkillFile } from '../../core/skill.js';
@@ -61,17 +62,10 @@ function toFiles({ resources }: JsonObject, root: string, server: ServerEntry): 
   if (!Array.isArray(resources)) return 'dynamic';
   return resources.flatMap((file): RemoteSkillFile[] => {
     if (!isRecord(file) || typeof file.uri !== 'string' || typeof file.size !== 'number') return [];
-    const path = decodePath(file.uri.slice(root.length + 1));
-    return path === undefined ? [] : [{ path, size: file.size, uri: toServerUri(server, file.uri) }];
+    const { uri, size } = file;
+    const path = orNothing(() => decodeURIComponent(uri.slice(root.length + 1)));
+    return path === undefined ? [] : [{ path, size, uri: toServerUri(server, uri) }];
   });
-}
-
-function decodePath(path: string): string | undefined {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the names of the skills that a URI of a server belongs to, however it is spelled. */

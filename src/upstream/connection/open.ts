@@ -1,6 +1,6 @@
 // Opens the connection to a server within its start timeout, trying the other protocol version on failure.
 
-import { inBackground } from '../../core/async.js';
+import { inBackground, onAbort } from '../../core/async.js';
 import type { Caller } from '../../core/caller.js';
 import { CLIENT_CAPABILITIES, toClientTool } from '../../core/client-request.js';
 import type { ClientCapability } from '../../core/context.js';
@@ -117,8 +117,7 @@ async function attempt(
     inBackground(transport.close(), world.debug);
   };
   const timer = setTimeout(giveUp, Math.max(1, deadline() - world.monotonic()));
-  signal.addEventListener('abort', giveUp, { once: true });
-  if (signal.aborted) giveUp();
+  const unlisten = onAbort(signal, giveUp);
   try {
     const redactOwn = <T>(value: T): T => redact(value, name);
     const debug = (message: string): void => world.debug(redactOwn(message));
@@ -141,7 +140,7 @@ async function attempt(
     };
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', giveUp);
+    unlisten();
   }
 }
 

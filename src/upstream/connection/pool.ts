@@ -1,6 +1,6 @@
 // Pool of upstream connections: started on first use, shared, closed when idle.
 
-import { inBackground } from '../../core/async.js';
+import { inBackground, unlessAborted } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { Snapshot, World } from '../../core/snapshot.js';
 import { formatDuration } from '../../core/text.js';
@@ -169,7 +169,6 @@ export class Pool {
     await this.refresh(server, settings);
   }
 
-  /** Describes the last connection to a server. */
   describe(server: ServerEntry): ConnectionState | undefined {
     const last = this.#last.get(this.#options.keyOf(server));
     if (last === undefined) return undefined;
@@ -305,13 +304,8 @@ function choose(open: readonly Slot[], person: string | undefined): Slot | undef
 
 // A caller that gives up does not stop the opening, which others may wait for.
 function waitFor<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(new ToolError('cancelled', 'the call was cancelled', { hint: 'call it again' }));
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
+  const cancelled = () => new ToolError('cancelled', 'the call was cancelled', { hint: 'call it again' });
+  return signal === undefined ? promise : unlessAborted(promise, signal, cancelled);
 }
 
 interface FailureRecord {

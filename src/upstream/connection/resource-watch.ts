@@ -1,5 +1,6 @@
 // Subscriptions of one connection to resources of its server, in both protocol versions.
 
+import { unlessAborted } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
@@ -98,7 +99,7 @@ function createStreams(client: Client, { name, debug }: ConnectOptions, doubt: (
       if (wanted.has(uri)) return changing.catch(() => {});
       wanted.add(uri);
       try {
-        await untilAborted(change(), signal);
+        await unlessAborted(change(), signal, () => new Error('the request was aborted'));
         const { resourceSubscriptions: accepted } = stream?.accepted ?? {};
         if (!Array.isArray(accepted) || !accepted.includes(uri))
           throw new ToolError('unavailable', `the server ${name} does not accept a subscription to ${uri}`, {
@@ -113,13 +114,4 @@ function createStreams(client: Client, { name, debug }: ConnectOptions, doubt: (
       if (wanted.delete(uri)) await change();
     },
   };
-}
-
-function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error('the request was aborted'));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

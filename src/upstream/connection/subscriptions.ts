@@ -1,7 +1,7 @@
 // Follows resources of servers: keeps the connection open, and subscribes again after the server was restarted.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { guardListener, inBackground } from '../../core/async.js';
+import { guardListener, inBackground, onAbort } from '../../core/async.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { mayStart, type ProtocolVersion, type ServerEntry } from '../../core/upstream.js';
 import type { Connection } from './connection.js';
@@ -85,8 +85,7 @@ function followServer(
         onDoubt: () => inBackground(check(), debug),
       });
       own.closed.then(() => resolve('unknown'));
-      ended.signal.addEventListener('abort', () => resolve('unknown'), { once: true });
-      if (ended.signal.aborted) resolve('unknown');
+      onAbort(ended.signal, () => resolve('unknown'));
     });
     await Promise.all([...listeners.keys()].map((uri) => subscribe(own, uri)));
     // What changed meanwhile was not announced.

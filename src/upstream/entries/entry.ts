@@ -3,7 +3,7 @@
 import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { type Reading, readShape, type Shape } from '../../core/shape.js';
-import { nearest, quoteOutside } from '../../core/text.js';
+import { didYouMean, nearest, quoteOutside } from '../../core/text.js';
 import type { HttpServer, ServerEntry, ServerPlace } from '../../core/upstream.js';
 import { COMMON, HTTP, type Report, STDIO } from './fields.js';
 import { findLiteralSecrets } from './mask.js';
@@ -196,13 +196,12 @@ function reportIgnoredFields(fields: Fields, kind: ServerEntry['kind'] | undefin
       report([key], `"${shown}" is a field of another client and ${effect}`, FOREIGN_FIELDS[key]!);
     } else if (MEANINGLESS.has(key)) warn([key], `"${shown}" has no effect`, 'it can stay');
     else {
-      const close = nearest(key, KNOWN)[0];
       // POL-9: a field that may have been meant to restrict the server.
       const mayRestrict = nearest(key.toLowerCase().replace(/[-_]/g, ''), RESTRICTING).length > 0;
       (mayRestrict ? error : warn)(
         [key],
         `unknown field "${shown}" ${mayRestrict ? NOT_USED : 'has no effect'}`,
-        close === undefined ? `known fields: ${KNOWN.join(', ')}` : `did you mean "${close}"?`,
+        didYouMean(key, KNOWN, `known fields: ${KNOWN.join(', ')}`, JSON.stringify),
       );
     }
   }

@@ -1,6 +1,6 @@
 // The files of an installed server: it starts only with the bytes that a person accepted (INS-68).
 
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { hashTree } from '../../files/tree.js';
@@ -10,11 +10,7 @@ type Checked = NonNullable<ServerEntry['installed']>['files'][number];
 
 /** Whether the files of a directory are others than recorded. */
 export function isChanged({ path, hash }: Checked): boolean {
-  try {
-    return hashTree(path) !== hash;
-  } catch {
-    return true;
-  }
+  return orNothing(() => hashTree(path) !== hash) ?? true;
 }
 
 /** Throws `integrity` if a file of an installed server is not the one that was accepted. */

@@ -78,7 +78,6 @@ export function findRunner(argv: readonly string[], depth = 0): string | undefin
   return at === -1 ? undefined : findRunner(words.slice(at), depth + 1);
 }
 
-/** Returns the package runner of a server. */
 export function runnerOf(server: ServerEntry): string | undefined {
   return server.kind === 'stdio' ? findRunner([server.command, ...server.args]) : undefined;
 }

@@ -1,6 +1,7 @@
 // Collects the secrets of an expanded server.
 
 import { isOpaque, isSensitiveName, SHORTEST_SECRET } from '../../core/redact.js';
+import { decodeUri } from '../../core/text.js';
 import { OAUTH_SECRETS } from '../../core/upstream.js';
 import type { TextPosition } from './fields.js';
 import { isPlainValue } from './mask.js';
@@ -35,7 +36,7 @@ export function createSecretCollector() {
     const url = new URL(value);
     for (const text of [url.username, url.password]) {
       add(text, true);
-      add(decode(text), true);
+      add(decodeUri(text), true);
     }
     for (const [name, text] of url.searchParams) add(text, isSensitiveName(name));
     for (const step of url.pathname.split('/')) if (isOpaque(step)) add(step, true);
@@ -68,12 +69,4 @@ function addCredentials(value: string, add: (value: string, isSure: boolean) => 
   if (scheme.toLowerCase() !== 'basic') return;
   const pair = Buffer.from(rest, 'base64').toString('utf8');
   if (pair.includes(':')) add(pair.slice(pair.indexOf(':') + 1), true);
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -1,6 +1,6 @@
 // Login by a person: the page of the login server in the browser, and its answer on a port of this machine.
 
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { loadCrypto } from '../../files/digest.js';
@@ -65,11 +65,7 @@ export async function logInByPerson(server: HttpServer, options: LoginOptions): 
 
 // A login that cannot be read will be replaced.
 function readBefore(server: HttpServer, directory: string): StoredLogin | undefined {
-  try {
-    return readLogin(directory, server);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => readLogin(directory, server));
 }
 
 // Many login servers accept only the redirect URL that a client was registered with, and so its port.

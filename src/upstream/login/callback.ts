@@ -2,7 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ToolError } from '../../core/error.js';
+import { deferred } from '../../core/async.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import { loadCrypto } from '../../files/digest.js';
 import { isOwnPeer } from '../../net/peer.js';
 
@@ -21,10 +22,7 @@ const LINGER_MS = 1000;
 /** Listens on 127.0.0.1, on a free port unless one is given. */
 export async function listenForAnswer(state: string, port = 0): Promise<Callback> {
   const { createServer } = process.getBuiltinModule('node:http');
-  let resolveAnswer: (parameters: URLSearchParams) => void = () => {};
-  const answered = new Promise<URLSearchParams>((resolve) => {
-    resolveAnswer = resolve;
-  });
+  const { promise: answered, resolve: resolveAnswer } = deferred<URLSearchParams>();
   let open = true;
   const take = (parameters: URLSearchParams): boolean => {
     if (!open || !isSame(parameters.get('state') ?? '', state)) return false;
@@ -61,11 +59,7 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
     redirectUrl,
     answered,
     accept: (address) => {
-      try {
-        return take(new URL(address.trim()).searchParams);
-      } catch {
-        return false;
-      }
+      return orNothing(() => take(new URL(address.trim()).searchParams)) ?? false;
     },
     close: () => {
       open = false;

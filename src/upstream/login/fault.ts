@@ -4,7 +4,6 @@ import { isToolError, ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import type { HttpServer } from '../../core/upstream.js';
 
-/** Returns the command that logs in to a server. */
 export function loginCommand(server: HttpServer, scope?: string): string {
   const name = /^[\w.-]+$/.test(server.name)
     ? server.name
@@ -80,7 +79,6 @@ const BY_NAME: Readonly<Record<string, readonly [what: string, hint: string]>> =
   ],
 };
 
-/** Converts an error of a login. */
 export function toLoginFailure(thrown: unknown, server: HttpServer): ToolError {
   if (isToolError(thrown)) return thrown;
   const code = oauthCode(thrown);

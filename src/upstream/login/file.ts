@@ -177,7 +177,6 @@ export function secretFor(login: StoredLogin, server: HttpServer): string | unde
   return own ?? login.client.secret ?? undefined;
 }
 
-/** Replaces the stored login. */
 export function writeLogin(directory: string, server: HttpServer, login: StoredLogin): void {
   const text = `${JSON.stringify(login, null, 2)}\n`;
   if (text.length > MAX_BYTES) {

@@ -1,5 +1,6 @@
 // Login to a server, by a person or by a grant of its entry, and logout.
 
+import { onAbort } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import { formatDuration } from '../../core/text.js';
 import type { HttpServer } from '../../core/upstream.js';
@@ -45,7 +46,6 @@ async function loginByGrant(server: HttpServer, options: LoginOptions): Promise<
   return toFacts(login, true);
 }
 
-/** Returns the stored login. */
 export function findLogin(server: HttpServer, directory: string): LoginFacts | undefined {
   const stored = readLogin(directory, server);
   return stored === undefined || stored.tokens === null ? undefined : toFacts(stored, hasGrant(server));
@@ -80,15 +80,14 @@ function limitTime(server: HttpServer, { timeoutMs, signal }: LoginOptions) {
       }),
     );
   }, timeoutMs);
-  const cancel = (): void =>
-    limit.abort(new ToolError('cancelled', 'the login was cancelled', { hint: loginCommand(server) }));
-  if (signal.aborted) cancel();
-  else signal.addEventListener('abort', cancel, { once: true });
+  const unlisten = onAbort(signal, () =>
+    limit.abort(new ToolError('cancelled', 'the login was cancelled', { hint: loginCommand(server) })),
+  );
   return {
     signal: limit.signal,
     clear: () => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', cancel);
+      unlisten();
     },
   };
 }

@@ -104,15 +104,12 @@ async function checkMachine(toolbox: NodeToolbox): Promise<Check[]> {
   } = toolbox;
   const path = searchPath(world);
   const checks: Check[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
-  for (const [name, program, without] of [['git', 'git', 'needed for git sources']] as const) {
-    const binary = findProgram(program, path);
-    const version = binary === undefined ? undefined : await readVersion(binary, path, world);
-    checks.push(
-      version === undefined
-        ? { level: 'absent', about: name, message: `not installed (${without})` }
-        : { level: 'ok', about: name, message: version },
-    );
-  }
+  const git = findProgram('git', path);
+  checks.push(
+    git === undefined
+      ? { level: 'absent', about: 'git', message: 'not installed (needed for git sources)' }
+      : { level: 'ok', about: 'git', message: await readVersion(git, path, world) },
+  );
   for (const { backend, version, fault, remedy, network } of await probeBackends(world, wieldHome, workdir, {
     isFresh: true,
   })) {
@@ -200,8 +197,7 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
         problems.push(warn(action.file, message, 'write its real path instead'));
       }
     } catch (error) {
-      if (!isToolError(error)) throw error;
-      problems.push({ severity: 'error', path: action.file, message: error.message, hint: error.hint ?? '' });
+      problems.push(toProblem(error, action.file));
     }
   }
   return problems;
@@ -213,41 +209,26 @@ function trustProblems({ state: { trust }, machine: { wieldHome } }: NodeToolbox
     trust.list();
     return [];
   } catch (error) {
-    if (!isToolError(error)) throw error;
-    const path = join(wieldHome, 'trust.json');
-    return [{ severity: 'error', path, message: error.message.replace(`${path} `, ''), hint: error.hint ?? '' }];
+    return [toProblem(error, join(wieldHome, 'trust.json'))];
   }
 }
 
 async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const store = toolbox.state.approvals;
+  const directory = join(toolbox.machine.wieldHome, 'approvals');
   try {
     const waiting = store.list().filter(({ state }) => state === 'pending').length;
-    const unreadable = store.stale().filter(({ reason }) => reason === 'unreadable');
+    const problems = store
+      .stale()
+      .filter(({ reason }) => reason === 'unreadable')
+      .map(({ path }) => warn(path, 'damaged or modified, so it is ignored', 'wield doctor --clean removes it'));
+    if (waiting === 0) return problems;
     return [
-      ...(waiting === 0
-        ? []
-        : [
-            warn(
-              join(toolbox.machine.wieldHome, 'approvals'),
-              `${count(waiting, 'call')} waiting for your approval`,
-              'wield approvals shows them',
-            ),
-          ]),
-      ...unreadable.map(({ path }) =>
-        warn(path, 'damaged or modified, so it is ignored', 'wield doctor --clean removes it'),
-      ),
+      warn(directory, `${count(waiting, 'call')} waiting for your approval`, 'wield approvals shows them'),
+      ...problems,
     ];
   } catch (error) {
-    if (!isToolError(error)) throw error;
-    return [
-      {
-        severity: 'error',
-        path: join(toolbox.machine.wieldHome, 'approvals'),
-        message: error.message,
-        hint: error.hint ?? '',
-      },
-    ];
+    return [toProblem(error, directory)];
   }
 }
 
@@ -255,17 +236,12 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
 function serverProblems({ state: { upstreams } }: NodeToolbox): Problem[] {
   return upstreams
     .states()
-    .flatMap(({ server, changed }) =>
-      changed.length === 0
-        ? []
-        : [
-            warn(
-              server.place.file,
-              `the server ${server.name} changed ${changed.length > 3 ? count(changed.length, 'tool') : changed.join(', ')} since approval`,
-              `review and accept: wield mcp accept ${server.name}`,
-            ),
-          ],
-    );
+    .filter(({ changed }) => changed.length > 0)
+    .map(({ server: { name, place }, changed }) => {
+      const which = changed.length > 3 ? count(changed.length, 'tool') : changed.join(', ');
+      const message = `the server ${name} changed ${which} since approval`;
+      return warn(place.file, message, `review and accept: wield mcp accept ${name}`);
+    });
 }
 
 // Loaded only if something was installed.
@@ -278,6 +254,11 @@ async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
 
 function describeFile(problem: Problem, { workspace: { workdir }, machine: { world } }: NodeToolbox): string {
   return formatPosition(shortenPath(problem.path, workdir, world.home), problem);
+}
+
+function toProblem(error: unknown, path: string): Problem {
+  if (!isToolError(error)) throw error;
+  return { severity: 'error', path, message: error.message.replace(`${path} `, ''), hint: error.hint ?? '' };
 }
 
 function warn(path: string, message: string, hint: string): Problem {

@@ -7,7 +7,7 @@ import type { Problem } from '../../../core/problem.js';
 import type { AllowList, Policy, Rule } from '../../../core/rule.js';
 import { BUILTIN_PROFILES, type SandboxRule, type SandboxTable } from '../../../core/sandbox.js';
 import { matchSelectorTool } from '../../../core/selector-match.js';
-import { nearest } from '../../../core/text.js';
+import { didYouMean } from '../../../core/text.js';
 import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
 import type { View } from '../../../core/view.js';
@@ -27,7 +27,6 @@ export function ruleProblems({ rules, survey, view }: RulesToCheck): Problem[] {
   return rules.flatMap((rule) => findProblem(rule, tools, view) ?? []);
 }
 
-/** The rules of a policy and of all profiles. */
 export function allRules({ lists, rules, projectRules }: Policy, profiles: Iterable<Profile>): readonly Rule[] {
   return [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...[...profiles].flatMap(rulesOf)];
 }
@@ -61,14 +60,8 @@ function findProblem({ selector, file, line }: Rule, tools: readonly Tool[], vie
     const original = view.originals.get(nameIn(selector.text));
     if (original !== undefined)
       return warn('matches no tool', `it is a new name, which rules and profiles do not use: write ${original}`);
-    const [close] =
-      selector.over === 'name'
-        ? nearest(
-            nameIn(selector.text),
-            tools.map(({ name }) => name),
-          )
-        : [];
-    return warn('matches no tool', close === undefined ? 'wield list --all shows the tools' : `did you mean ${close}?`);
+    const names = selector.over === 'name' ? tools.map(({ name }) => name) : [];
+    return warn('matches no tool', suggest(nameIn(selector.text), names));
   }
   const names = matching.map(parameterNames);
   // A tool that accepts any parameter may have this one.
@@ -76,8 +69,7 @@ function findProblem({ selector, file, line }: Rule, tools: readonly Tool[], vie
   const known = [...new Set(names.flatMap((list) => list ?? []))];
   const unknown = selector.arguments.find(({ key }) => !known.includes(key));
   if (unknown === undefined) return undefined;
-  const [close] = nearest(unknown.key, known);
-  const hint = close === undefined ? `known arguments: ${known.join(', ') || 'none'}` : `did you mean ${close}?`;
+  const hint = didYouMean(unknown.key, known, `known arguments: ${known.join(', ') || 'none'}`);
   return warn(`names the argument "${unknown.key}", which no matching tool has`, hint);
 }
 
@@ -102,8 +94,7 @@ export function offerProblems({ settings, entries }: Configuration, { tools, unl
   return settings.offer
     .filter((name) => !known.includes(name))
     .map((name) => {
-      const [close] = nearest(name, known);
-      const hint = close === undefined ? `use one of ${[...new Set(known)].join(', ')}` : `did you mean ${close}?`;
+      const hint = didYouMean(name, known, `use one of ${[...new Set(known)].join(', ')}`);
       const message = `builtin.offer: unknown built-in tool or group "${name}"`;
       return { severity: 'warning', path: place?.file ?? '', line: place?.line ?? undefined, message, hint };
     });
@@ -180,8 +171,7 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
 }
 
 function suggest(name: string, known: readonly string[]): string {
-  const [close] = nearest(name, known);
-  return close === undefined ? 'wield list --all shows the tools' : `did you mean ${close}?`;
+  return didYouMean(name, known, 'wield list --all shows the tools');
 }
 
 function toProblem({ file, line }: Entry, what: string, message: string, hint: string): Problem {

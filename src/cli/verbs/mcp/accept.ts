@@ -3,7 +3,7 @@
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
-import { count, nearest, quoteOutside, spellOut } from '../../../core/text.js';
+import { count, didYouMean, quoteOutside, spellOut } from '../../../core/text.js';
 import type { ServerEntry } from '../../../core/upstream.js';
 import { hashTree } from '../../../files/tree.js';
 import { writeFileAtomic } from '../../../files/write.js';
@@ -74,11 +74,10 @@ function choose({ state: { upstreams } }: NodeToolbox, state: ServerState, named
   return [...new Set(named)].flatMap((name) => {
     const isNamed = (tool: NamedTool): boolean => namesOf(tool).includes(name);
     if (!state.tools.some(isNamed)) {
-      const [close] = nearest(name, state.tools.flatMap(namesOf));
       throw new ToolError(
         'not_found',
         `the server ${spellOut(state.server.name)} has no tool "${quoteOutside(name, 60)}"`,
-        { hint: close === undefined ? 'wield mcp list --json shows its tools' : `did you mean ${close}?` },
+        { hint: didYouMean(name, state.tools.flatMap(namesOf), 'wield mcp list --json shows its tools') },
       );
     }
     return all.filter(({ tool }) => isNamed(tool));

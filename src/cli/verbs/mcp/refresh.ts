@@ -1,5 +1,6 @@
 // `wield mcp refresh`: starts servers and lists their tools again, ignoring earlier failures.
 
+import { onAbort } from '../../../core/async.js';
 import { ToolError, toToolError } from '../../../core/error.js';
 import { count, spellOut } from '../../../core/text.js';
 import { mayStart, type ServerEntry } from '../../../core/upstream.js';
@@ -72,13 +73,12 @@ async function refreshAll(call: VerbCall, toolbox: NodeToolbox, servers: readonl
       line.show([...waiting]);
     }
   };
-  const onAbort = (): void => {
+  const unlisten = onAbort(call.signal, () => {
     line.interrupt();
     void toolbox.close();
-  };
-  call.signal.addEventListener('abort', onAbort, { once: true });
+  });
   await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT, servers.length) }, refreshNext));
-  call.signal.removeEventListener('abort', onAbort);
+  unlisten();
   return servers.flatMap((server) => outcomes.get(server) ?? []);
 }
 

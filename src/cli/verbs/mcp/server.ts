@@ -1,7 +1,7 @@
 // Shared by the actions of `wield mcp`: their definition, and finding and describing servers.
 
 import { findJsonLine } from '../../../clients/forms/json.js';
-import { ToolError } from '../../../core/error.js';
+import { orNothing, ToolError } from '../../../core/error.js';
 import { nearest, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { type HttpServer, mayStart, type ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
@@ -99,11 +99,7 @@ export function someOf(names: readonly string[]): string {
 export function findLine({ place }: ServerEntry): number | null {
   if (place.line !== null || place.pointer === null) return place.line;
   const steps = place.pointer.split('/').slice(1);
-  try {
-    return findJsonLine(readTextFile(place.file) ?? '', steps.map(unescapeStep));
-  } catch {
-    return null;
-  }
+  return orNothing(() => findJsonLine(readTextFile(place.file) ?? '', steps.map(unescapeStep))) ?? null;
 }
 
 /** Formats where a server is configured: `.mcp.json:4`. */

@@ -1,7 +1,7 @@
 // Fields of objects, maps, lists, tuples and unions, and their rows: name, texts, control, and what is wrong.
 
 import { useLayoutEffect } from 'preact/hooks';
-import { isRecord, type Json } from '../../../core/json.js';
+import { isRecord, type Json, toPointer } from '../../../core/json.js';
 import type { JsonSchema } from '../../../core/schema.js';
 import { itemSchema, propertySchema } from '../../form/branch.js';
 import { describeField } from '../../form/describe.js';
@@ -15,7 +15,6 @@ import {
   removeValue,
   renameProperty,
   setValue,
-  toPointer,
   valueAt,
 } from '../../form/state.js';
 import { type ControlProps, labelsOf, type PartProps } from './form-handle.js';
