@@ -6,7 +6,7 @@ import { withoutReservedTags } from '../core/name.js';
 import { type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
-import type { ShadowedTool, Tool } from '../core/tool.js';
+import { isSameCommand, type ShadowedTool, type Tool } from '../core/tool.js';
 import type { DirectoryListing } from './entry.js';
 
 /** Who sees a built-in tool: everyone, models only, or nobody (callable by name). */
@@ -59,8 +59,9 @@ export function mergeListing(parts: ListingParts): Listing {
 
   const add = (tool: Tool, to: Tool[]): void => {
     const winner = winners.get(tool.name);
-    if (winner) shadowed.push({ tool, by: winner });
-    else {
+    if (winner) {
+      if (!isSameCommand(tool, winner)) shadowed.push({ tool, by: winner });
+    } else {
       winners.set(tool.name, tool);
       to.push(tool);
     }

@@ -6,7 +6,7 @@ import { CLIENTS } from '../clients/table.js';
 import { isToolName } from '../core/name.js';
 import type { Boundary } from '../core/origin.js';
 import { count, quoteOutside, quoteWord, shortenPath } from '../core/text.js';
-import type { Tool } from '../core/tool.js';
+import { isSameCommand, type Tool } from '../core/tool.js';
 import { namesIn } from '../files/list.js';
 import { lstatOrNothing, readHead } from '../files/read.js';
 import { realPath } from '../files/within.js';
@@ -39,6 +39,7 @@ export function findTasks({ state, workspace: { workdir: directory } }: NodeTool
   const boundary = toBoundary(directory);
   const names = namesIn(directory);
   const formats = state.taskFormats.filter(({ entries }) => entries === 'files');
+  const known: Tool[] = [];
   return formats.flatMap((format) =>
     names
       .filter((name) => format.claims(name))
@@ -51,7 +52,10 @@ export function findTasks({ state, workspace: { workdir: directory } }: NodeTool
           label: '',
           boundary,
         });
-        const tasks = (reading?.tools ?? []).map((tool) => ({ tool, harmless: isHarmless(tool) }));
+        // Several files of mise name the same directories of tasks.
+        const own = (reading?.tools ?? []).filter((tool) => !known.some((one) => isSameCommand(one, tool)));
+        known.push(...own);
+        const tasks = own.map((tool) => ({ tool, harmless: isHarmless(tool) }));
         const fault = reading?.problems.find(({ severity }) => severity === 'error')?.message;
         if (tasks.length === 0 && fault === undefined) return [];
         return [{ file, tasks: tasks.sort((a, b) => Number(b.harmless) - Number(a.harmless)), fault }];

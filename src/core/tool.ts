@@ -276,6 +276,16 @@ export function needsTrust({ origin, traits }: Tool): boolean {
   return origin.configuredBy === 'workspace' || (origin.owner === 'workspace' && traits.text !== true);
 }
 
+/** Whether two tools of one name are the same command of a file, found in two ways: `mise.toml` and its directory of tasks. */
+export function isSameCommand(one: Tool, other: Tool): boolean {
+  const textOf = ({ name, origin, action }: Tool): string | undefined =>
+    action.kind === 'process' && action.runs === 'command' && action.file !== undefined
+      ? JSON.stringify([name, origin.format, action.directory, action.executions])
+      : undefined;
+  const text = textOf(one);
+  return text !== undefined && text === textOf(other);
+}
+
 /** A tool that is hidden by another one of the same name (RES-12). */
 export interface ShadowedTool {
   /** The hidden tool. */
