@@ -1,6 +1,6 @@
 // Finds tasks that look harmless by their names and descriptions: tests, checks and builds (CLI-39).
 
-import { DESTRUCTIVE_WORDS, findDestructiveWord } from '../core/destructive-words.js';
+import { findDestructiveWord } from '../core/destructive-words.js';
 import type { Tool } from '../core/tool.js';
 
 const HARMLESS = new Set([
@@ -29,17 +29,13 @@ const ACTING = new Set([
   ...['start', 'stop', 'restart', 'up', 'down', 'teardown', 'flush', 'dev', 'serve', 'watch', 'preview'],
 ]);
 
-// In any position and form: `redeploy`, `cleanup`, `releasing`. Shorter words occur in others, such as `rm` in `format`.
-const STEMS = [...DESTRUCTIVE_WORDS]
-  .filter((word) => word.length > 4 || ['drop', 'nuke', 'push', 'wipe'].includes(word))
-  .map((word) => word.replace(/e$/, ''));
-
 /**
  * Whether the first or last word of a task's name is that of a test, check or build, and nothing in its name, description
- * and command line says that it deletes, publishes or changes something. The task itself is not read.
+ * and what it runs says that it deletes, publishes or changes something.
  */
 export function isHarmless({ name, description, traits, action }: Tool): boolean {
   if (traits.background === true || traits.destructive === true || action.kind !== 'process') return false;
+  if (traits.metadata?.mentions !== undefined) return false;
   const words = name
     .replace(/([a-z\d])([A-Z])/g, '$1-$2')
     .toLowerCase()
@@ -54,5 +50,5 @@ export function isHarmless({ name, description, traits, action }: Tool): boolean
 }
 
 function soundsDestructive(text: string): boolean {
-  return findDestructiveWord(text) !== undefined || STEMS.some((stem) => text.toLowerCase().includes(stem));
+  return findDestructiveWord(text) !== undefined;
 }

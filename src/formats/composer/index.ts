@@ -34,6 +34,7 @@ function parse(text: string): Tasks {
     const about = descriptions[name];
     tasks.push({
       name,
+      runs: lines.join('\n'),
       description: describeTask(typeof about === 'string' ? about : undefined, lines.join(' && ')),
       argv: ['composer', 'run-script', name, { param: 'args' }],
       input: ARGS,

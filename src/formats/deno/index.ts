@@ -7,6 +7,7 @@ import { lineAt } from '../../core/text.js';
 import { loadJsonc } from '../../files/libraries.js';
 import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
 import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
+import { textsIn } from '../shared/task-words.js';
 
 export function createDenoFormat(): Format {
   return createTaskFormat({
@@ -30,6 +31,7 @@ function parse(text: string): Tasks {
     const about = typeof description === 'string' ? description : undefined;
     tasks.push({
       name,
+      runs: textsIn([command, dependencies]),
       description: describeTask(about, typeof command === 'string' ? command : `deno task ${name}`),
       argv: ['deno', 'task', name, { param: 'args', allowDash: true }],
       input: PLAIN_ARGS,

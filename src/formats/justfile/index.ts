@@ -16,10 +16,11 @@ export function createJustfileFormat(): Format {
 }
 
 function parse(text: string): Tasks {
-  const { recipes, leftOut, others } = readJustfile(text);
+  const { recipes, unlisted, leftOut, others } = readJustfile(text);
   return {
     tasks: recipes.map(toTask),
     leftOut,
+    unlisted,
     findings: others.map(({ line, name }) => ({
       line,
       message: `recipes of "${name}" are left out: imports and modules are not followed`,
@@ -28,11 +29,12 @@ function parse(text: string): Tasks {
   };
 }
 
-function toTask({ name, line, about, parameters, group }: Recipe): Task {
+function toTask({ name, line, about, parameters, group, runs }: Recipe): Task {
   const of = group === undefined ? '' : ` (${group})`;
   return {
     name,
     line,
+    runs,
     description: `${describeTask(about, `just ${name}`)}${of}`,
     argv: ['just', name, ...parameters.map(({ name: param }) => ({ param }))],
     input: {

@@ -18,10 +18,14 @@ export interface Recipe {
   readonly about: string | undefined;
   readonly group: string | undefined;
   readonly parameters: readonly JustParameter[];
+  /** Its header and body. */
+  readonly runs: string;
 }
 
 export interface Justfile {
   readonly recipes: readonly Recipe[];
+  /** Recipes that are not offered. */
+  readonly unlisted: readonly Pick<Recipe, 'name' | 'runs'>[];
   readonly leftOut: readonly LeftOut[];
   /** Imports and modules. */
   readonly others: readonly { readonly name: string; readonly line: number }[];
@@ -105,7 +109,10 @@ export function readJustfile(text: string): Justfile {
 function toRecipes(drafts: readonly Draft[]): Omit<Justfile, 'others'> {
   const recipes: Recipe[] = [];
   const leftOut: LeftOut[] = [];
+  const unlisted: Pick<Recipe, 'name' | 'runs'>[] = [];
   for (const { name, line, about, attributes, parameters, header, body } of drafts) {
+    const runs = [header, ...body].join('\n');
+    unlisted.push({ name, runs });
     if (name.startsWith('_') || attributes.names.has('private')) continue;
     if (parameters === undefined) leftOut.push({ name, why: 'its parameters cannot be read' });
     else if (attributes.names.has('confirm')) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
@@ -117,11 +124,12 @@ function toRecipes(drafts: readonly Draft[]): Omit<Justfile, 'others'> {
         line,
         about,
         group: attributes.group,
+        runs,
         parameters: parameters.map((one) => ({ ...one, isQuoted: isQuoted(one.name, header, body.join('\n')) })),
       });
     }
   }
-  return { recipes, leftOut };
+  return { recipes, unlisted, leftOut };
 }
 
 // A value is text of the shell where it is interpolated without quote(). Dependencies and defaults may do so as well.

@@ -16,10 +16,11 @@ export function createMakefileFormat(): Format {
 }
 
 function parse(text: string): Tasks {
-  const { targets, variables, programs, leftOut, includes } = readMakefile(text);
+  const { targets, unlisted, variables, programs, leftOut, includes } = readMakefile(text);
   return {
     tasks: targets.map((target) => toTask(target, variables, programs)),
     leftOut,
+    unlisted,
     findings:
       includes.length === 0
         ? []
@@ -49,17 +50,18 @@ const OF_MAKE = [
 
 // Parameters are variables with a default (`NAME ?= value`) that the recipe uses, but not as a program.
 function toTask(target: Target, variables: ReadonlyMap<string, string>, programs: ReadonlySet<string>): Task {
-  const { name, line, about, recipe } = target;
+  const { name, line, about, recipe, runs } = target;
   const used = [...variables.keys()].filter(
     (variable) =>
       new RegExp(`\\$[({]${variable}[)}]`).test(recipe) && !programs.has(variable) && !OF_MAKE.includes(variable),
   );
   const description = describeTask(about, `make ${name}`);
   if (used.length === 0)
-    return { name, line, description, argv: ['make', name, { param: 'args' }], input: assignments(programs) };
+    return { name, line, runs, description, argv: ['make', name, { param: 'args' }], input: assignments(programs) };
   return {
     name,
     line,
+    runs,
     description,
     argv: ['make', name, ...used.map((variable) => ({ param: variable, prefix: `${variable}=` }))],
     input: {

@@ -9,10 +9,14 @@ export interface Target {
   readonly about: string | undefined;
   /** The lines of its recipe. */
   readonly recipe: string;
+  /** Its prerequisites and its recipe. */
+  readonly runs: string;
 }
 
 export interface Makefile {
   readonly targets: readonly Target[];
+  /** Targets that are not tasks. */
+  readonly unlisted: readonly Pick<Target, 'name' | 'runs'>[];
   /** Variables with `?=` and their values. */
   readonly variables: ReadonlyMap<string, string>;
   /** Variables that recipes use as the program of a command. */
@@ -34,7 +38,10 @@ const VARIABLE = /^(?:export\s+|override\s+)*([A-Za-z_][A-Za-z0-9_]*)\s*\?=\s*(.
 const OF_TARGET = /^\s*(?:(?:export|override|private)\s+)*[\w.-]+\s*(?:[:?+!]|::)?=/;
 
 export function readMakefile(text: string): Makefile {
-  const found = new Map<string, { name: string; line: number; about: string | undefined; recipe: string[] }>();
+  const found = new Map<
+    string,
+    { name: string; line: number; about: string | undefined; recipe: string[]; needs: string[] }
+  >();
   const variables = new Map<string, string>();
   const programs = new Set<string>();
   const leftOut: LeftOut[] = [];
@@ -94,7 +101,8 @@ export function readMakefile(text: string): Makefile {
       const inline = /;(.*)$/.exec(rest.replace(/#.*$/, ''))?.[1];
       for (const name of splitNames(names)) {
         branches.add(name);
-        const known = found.get(name) ?? { name, line: number, about: undefined, recipe: [] };
+        const known = found.get(name) ?? { name, line: number, about: undefined, recipe: [], needs: [] };
+        known.needs.push(rest.replace(/#.*$/, ''));
         found.set(name, { ...known, about: known.about ?? about });
         if (inline !== undefined) known.recipe.push(inline);
         current.push(known);
@@ -105,7 +113,10 @@ export function readMakefile(text: string): Makefile {
     current = [];
   }
   const targets: Target[] = [];
+  const unlisted: Pick<Target, 'name' | 'runs'>[] = [];
   for (const target of found.values()) {
+    const runs = [...target.needs, ...target.recipe].join('\n');
+    unlisted.push({ name: target.name, runs });
     if (!branches.isCertain(target.name)) {
       if (isTask(target.name, target.about, phony))
         leftOut.push({ name: target.name, why: 'declared in a conditional, which only make can evaluate' });
@@ -113,9 +124,10 @@ export function readMakefile(text: string): Makefile {
     }
     if (/[$]/.test(target.name))
       leftOut.push({ name: target.name, why: 'named by a variable, which only make can expand' });
-    else if (isTask(target.name, target.about, phony)) targets.push({ ...target, recipe: target.recipe.join('\n') });
+    else if (isTask(target.name, target.about, phony))
+      targets.push({ ...target, recipe: target.recipe.join('\n'), runs });
   }
-  return { targets, variables, programs, leftOut, includes };
+  return { targets, unlisted, variables, programs, leftOut, includes };
 }
 
 // Which names are declared whatever the conditionals are: outside of them, or in each of their branches.

@@ -5,6 +5,7 @@ import { isRecord } from '../../core/json.js';
 import { createTaskFormat, type LeftOut, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
 import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 import { parseTomlTable } from '../shared/task-text.js';
+import { type JudgedTask, textsIn } from '../shared/task-words.js';
 
 export function createMiseFormat(): Format {
   return createTaskFormat({
@@ -39,22 +40,29 @@ function parse(source: TaskSource): Tasks {
   const document = parseTomlTable(source.text);
   const tasks: Task[] = [];
   const leftOut: LeftOut[] = [];
+  const unlisted: JudgedTask[] = [];
   for (const [name, value] of Object.entries(isRecord(document.tasks) ? document.tasks : {})) {
     const body = isRecord(value) ? value : { run: value };
+    unlisted.push({ name, runs: textsIn(body) });
     if (body.hide === true || name.startsWith('_')) continue;
     if (body.confirm !== undefined) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
     else if (name.includes('*')) leftOut.push({ name, why: 'a pattern, not a name' });
     else
-      tasks.push(
-        toTask(
+      tasks.push({
+        ...toTask(
           name,
           body.description,
           [body.run].flat().find((one) => typeof one === 'string'),
         ),
-      );
+        runs: textsIn(body),
+      });
   }
   const known = new Set(tasks.map(({ name }) => name));
-  return { tasks: [...tasks, ...fileTasks(source, DIRECTORIES).filter(({ name }) => !known.has(name))], leftOut };
+  return {
+    tasks: [...tasks, ...fileTasks(source, DIRECTORIES).filter(({ name }) => !known.has(name))],
+    leftOut,
+    unlisted,
+  };
 }
 
 function toTask(name: string, about: unknown, runs: unknown): Task {
@@ -100,5 +108,5 @@ function toFileTask({ read }: TaskSource, path: string, names: readonly string[]
   const last = names.at(-1)!.replace(/\.\w+$/, '');
   const name = [...names.slice(0, -1), ...(last === '_default' ? [] : [last])].join(':');
   if (name === '' || last.startsWith('.') || (last.startsWith('_') && last !== '_default')) return undefined;
-  return { ...toTask(name, fields.get('description'), `mise run ${name}`), file, runsBeside: true };
+  return { ...toTask(name, fields.get('description'), `mise run ${name}`), file, runs: file.text, runsBeside: true };
 }

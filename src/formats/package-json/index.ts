@@ -7,6 +7,7 @@ import type { Finding } from '../../core/problem.js';
 import { createTaskFormat, type Task, type TaskSource, type Tasks, type TextFile } from '../shared/task-file.js';
 import { ARGS, describeTask } from '../shared/task-input.js';
 import { parseObject, parseYaml } from '../shared/task-text.js';
+import { type JudgedTask, textsIn } from '../shared/task-words.js';
 
 export function createPackageJsonFormat(): Format {
   return createTaskFormat({ name: 'package-json', prefix: 'npm', files: ['package.json'], parse });
@@ -20,6 +21,7 @@ function parse(source: TaskSource): Tasks {
   const below = members.map((file) => toMember(file, manager));
   return {
     tasks: [...own.tasks, ...below.flatMap(({ tasks }) => tasks)],
+    unlisted: [own, ...below].flatMap(({ unlisted = [] }) => unlisted),
     leftOut: [...(own.leftOut ?? []), ...below.flatMap(({ leftOut = [] }) => leftOut)],
     findings: [...findings, ...below.flatMap((one) => one.findings ?? [])],
   };
@@ -38,12 +40,17 @@ function scriptsOf(document: Record<string, unknown>, manager: Manager, member?:
   const scripts = isRecord(document.scripts) ? document.scripts : {};
   const tasks: Task[] = [];
   const leftOut: { name: string; why: string }[] = [];
+  const unlisted: JudgedTask[] = [];
   for (const [name, text] of Object.entries(scripts)) {
-    if (LIFECYCLE.has(name) || isHook(name, scripts)) continue;
+    const runs = textsIn([scripts[`pre${name}`], text, scripts[`post${name}`]]);
+    if (LIFECYCLE.has(name) || isHook(name, scripts)) {
+      unlisted.push({ name, runs });
+      continue;
+    }
     if (typeof text !== 'string') leftOut.push({ name, why: 'not a string' });
-    else tasks.push({ ...member, name, description: describeTask(undefined, text), ...toCommand(manager, name) });
+    else tasks.push({ ...member, name, runs, description: describeTask(undefined, text), ...toCommand(manager, name) });
   }
-  return { tasks, leftOut };
+  return { tasks, leftOut, unlisted };
 }
 
 // Runs before or after another script.

@@ -7,6 +7,7 @@ import type { RootParameter } from '../shared/root-file.js';
 import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 import { parseTomlTable } from '../shared/task-text.js';
+import { type JudgedTask, textsIn } from '../shared/task-words.js';
 
 export function createPyprojectFormat(): Format {
   return createTaskFormat({
@@ -22,15 +23,18 @@ function parse(text: string): Tasks {
   const { poe, pdm } = isRecord(tool) ? tool : {};
   const tasks: Task[] = [];
   const leftOut: LeftOut[] = [];
+  const unlisted: JudgedTask[] = [];
   for (const [name, value] of Object.entries(isRecord(poe) && isRecord(poe.tasks) ? poe.tasks : {})) {
+    unlisted.push({ name, runs: textsIn(value) });
     if (name.startsWith('_')) continue;
     const task = toPoeTask(name, value);
     if ('why' in task) leftOut.push(task);
     else tasks.push(task);
   }
   for (const [name, value] of Object.entries(isRecord(pdm) && isRecord(pdm.scripts) ? pdm.scripts : {}))
-    if (!name.startsWith('_')) tasks.push(toPdmTask(name, value));
-  return { tasks, leftOut };
+    if (name.startsWith('_')) unlisted.push({ name, runs: textsIn(value) });
+    else tasks.push(toPdmTask(name, value));
+  return { tasks, leftOut, unlisted };
 }
 
 function runsOf(value: unknown, keys: readonly string[], otherwise: string): string {
@@ -47,6 +51,7 @@ function toPdmTask(name: string, value: unknown): Task {
   return {
     prefix: 'pdm',
     name,
+    runs: textsIn(value),
     description: describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'call'], `pdm run ${name}`)),
     argv: ['pdm', 'run', name, { param: 'args', allowDash: true }],
     input: PLAIN_ARGS,
@@ -56,6 +61,7 @@ function toPdmTask(name: string, value: unknown): Task {
 function toPoeTask(name: string, value: unknown): Task | LeftOut {
   const task = {
     name,
+    runs: textsIn(value),
     description: describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'script', 'expr'], `poe ${name}`)),
   };
   const declared = argumentsOf(value);

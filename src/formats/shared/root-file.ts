@@ -109,6 +109,8 @@ export interface DefiningFile {
 /** What only formats of wield say about a command. */
 export interface OwnCommand extends RootCommand {
   readonly destructive?: boolean;
+  /** A word in what it runs that says that it may delete or publish something. */
+  readonly mentions?: string;
   /** Whether `--` is written before the values of parameters. */
   readonly endOfOptions?: boolean;
   /** The directory that it runs in, relative to the workdir. */
@@ -117,7 +119,7 @@ export interface OwnCommand extends RootCommand {
 
 /** Makes the tool of a command. Throws if its program is not a name. */
 export function toTool(command: OwnCommand, format: string, file: DefiningFile, place: Place): Tool {
-  const { name, description, input = NO_PARAMETERS, background, destructive } = command;
+  const { name, description, input = NO_PARAMETERS, background, destructive, mentions } = command;
   return {
     name,
     description: sanitize(description),
@@ -128,6 +130,7 @@ export function toTool(command: OwnCommand, format: string, file: DefiningFile, 
       ...NO_TRAITS,
       ...(background === true ? { background } : {}),
       ...(destructive === true ? { destructive } : {}),
+      ...(mentions === undefined ? {} : { metadata: { mentions } }),
     },
   };
 }

@@ -14,9 +14,10 @@ import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
 import { readHead, sameIdentity, statIdentity } from '../../files/read.js';
 import { type DefiningFile, type OwnCommand, toTool } from './root-file.js';
+import { findMentions, type JudgedTask } from './task-words.js';
 
 /** A task as its file declares it. */
-export interface Task extends Omit<OwnCommand, 'background' | 'destructive' | 'directory'> {
+export interface Task extends Omit<OwnCommand, 'background' | 'destructive' | 'directory' | 'mentions'> {
   /** The file that defines it, if it is another one, such as the package.json of a workspace. */
   readonly file?: TextFile;
   /** What its name begins with, if not the prefix of the format. */
@@ -25,6 +26,8 @@ export interface Task extends Omit<OwnCommand, 'background' | 'destructive' | 'd
   readonly group?: string;
   /** Whether it runs in the directory of the file that the configuration names, wherever its own file is. */
   readonly runsBeside?: boolean;
+  /** The text of what it runs and of what runs before it, to judge by; it is not part of the tool. */
+  readonly runs?: string | undefined;
   readonly line?: number;
 }
 
@@ -38,6 +41,8 @@ export interface LeftOut {
 export interface Tasks {
   readonly tasks: readonly Task[];
   readonly leftOut?: readonly LeftOut[];
+  /** Tasks that are not offered, but that others may run. */
+  readonly unlisted?: readonly JudgedTask[];
   readonly findings?: readonly Finding[];
 }
 
@@ -217,7 +222,7 @@ function createSource(entry: string, place: Place, seen: Map<string, FileState>)
 }
 
 function toTools(
-  { tasks, leftOut = [], findings = [] }: Tasks,
+  { tasks, leftOut = [], unlisted = [], findings = [] }: Tasks,
   own: TextFile,
   place: Place,
   { name: format, prefix }: TaskFormatOptions,
@@ -228,6 +233,7 @@ function toTools(
   const report = (message: string, hint: string, line?: number): void => {
     problems.push(toProblem(own.path, 'warning', { message, hint, line }));
   };
+  const mentions = findMentions(tasks, unlisted);
   for (const task of tasks) {
     const name = toName([task.prefix ?? prefix, place.label ?? '', task.group ?? '', task.name]);
     if (!isWanted([name, task.name])) continue;
@@ -251,6 +257,7 @@ function toTools(
       const directory = join(place.label ?? '', below);
       const marks = {
         ...(findDestructiveWord(task.name) === undefined ? {} : { destructive: true }),
+        ...(mentions.has(task) ? { mentions: mentions.get(task)! } : {}),
         ...(isLongRunning(task.name) ? { background: true } : {}),
         ...(directory === '.' ? {} : { directory }),
       };

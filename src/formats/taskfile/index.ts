@@ -7,6 +7,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, toVariable } from '../shared/task-input.js';
 import { parseYaml } from '../shared/task-text.js';
+import { type JudgedTask, textsIn } from '../shared/task-words.js';
 
 const STEMS = ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml'];
 
@@ -25,8 +26,10 @@ function parse(text: string, file: string): Tasks {
     throw new ToolError('invalid_definition', 'must be a mapping', { hint: 'write tasks: below version: "3"' });
   const tasks: Task[] = [];
   const leftOut: LeftOut[] = [];
+  const unlisted: JudgedTask[] = [];
   for (const [name, value] of Object.entries(isRecord(document.tasks) ? document.tasks : {})) {
     const body = isRecord(value) ? value : { cmds: value };
+    unlisted.push({ name, runs: textsIn(body) });
     if (body.internal === true) continue;
     if (name.includes('*')) leftOut.push({ name, why: 'a pattern, not a name' });
     else if (body.prompt !== undefined) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
@@ -36,6 +39,7 @@ function parse(text: string, file: string): Tasks {
   return {
     tasks,
     leftOut,
+    unlisted,
     findings:
       includes.length === 0
         ? []
@@ -63,6 +67,7 @@ function toTask(name: string, body: Record<string, unknown>): Task {
   const about = [body.desc, body.summary].find((one) => typeof one === 'string');
   return {
     name,
+    runs: textsIn(body),
     description: describeTask(about as string | undefined, `task ${name}`),
     argv: [
       'task',

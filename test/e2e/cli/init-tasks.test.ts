@@ -107,6 +107,13 @@ describe.concurrent('init in a repository', () => {
       'test:c': './redeploy.sh',
       'lint:d': 'eslint . --fix',
       'build:e': 'rimraf dist && tsc',
+      'test:f': 'vitest',
+      'posttest:f': 'wrangler pages',
+      'test:g': 'npm run go',
+      go: 'gh release create',
+      'build:h': 'tsc && npm run test:g',
+      'test:i': 'prisma migrate reset --force',
+      'check:j': 'node scripts/dbreset.mjs',
     };
     const all = [...forms, ...split];
     const text = {
@@ -116,6 +123,47 @@ describe.concurrent('init in a repository', () => {
     const run = json(await wield(workspace, ['init', '--yes', '--json']));
     expect(run.offered).toEqual(['npm-lint']);
     expect(await offered(workspace)).toEqual(['npm-lint']);
+  });
+
+  spec('CLI-39', 'what a task runs is judged in every file of tasks, also by the tasks that it names', async () => {
+    const files: Readonly<Record<string, string>> = {
+      Makefile: [
+        'test: prepare ## Run all tests\n\t@echo x\n',
+        'prepare: _go\n',
+        '_go:\n\tkubectl get pods\n',
+        'check: ## Check\n\tgit push origin HEAD\n',
+        'verify: ## Check, then deploy\n\t@echo x\n',
+        'lint:\n\tcargo build --release\n',
+      ].join('\n'),
+      justfile:
+        '# Test\ntest: _go\n  echo x\n\n_go:\n  scp a b:\n\n# Build\nbuild:\n  rm -rf out\n\nlint:\n  eslint .\n',
+      'Taskfile.yml':
+        'version: "3"\ntasks:\n  test:\n    desc: Test\n    deps: [go]\n  go:\n    internal: true\n    cmds: [docker push x]\n  lint:\n    cmds: [eslint .]\n',
+      'deno.json': '{"tasks":{"test":{"description":"Test","command":"deno run redeploy.ts"},"lint":"deno lint"}}',
+      'composer.json': '{"scripts":{"test":["@go"],"go":"cleanup","lint":"x"},"scripts-descriptions":{"test":"Test"}}',
+      'pyproject.toml':
+        '[tool.poe.tasks]\n_go = "twine upload"\ntest = { sequence = ["_go"], help = "Test" }\nlint = "ruff check"\n',
+      'mise.toml':
+        '[tasks.test]\ndescription = "Test"\nrun = ["echo", "terraform apply"]\n[tasks.lint]\nrun = "eslint ."\n',
+    };
+    const workspace = createTasks(files, '');
+    const { offered: names } = json(await wield(workspace, ['init', '--yes', '--json']));
+    expect(names.toSorted()).toEqual(
+      ['composer', 'deno', 'just', 'make', 'mise', 'poe', 'task'].map((program) => `${program}-lint`),
+    );
+  });
+
+  spec('CLI-39 TSK-3', 'a task that several files lead to is shown once', async () => {
+    const workspace = createTasks({ 'mise.toml': '[tasks.build]\nrun = "x"\n', '.mise.toml': '' }, '');
+    workspace.write('.mise/tasks/lint', '#!/bin/sh\n', 0o755);
+    workspace.write('.mise/tasks/build', '#!/bin/sh\n', 0o755);
+    expect(json(await wield(workspace, ['init', '--yes', '--json'])).offered.toSorted()).toEqual([
+      'mise-build',
+      'mise-lint',
+    ]);
+    workspace.write('.agents/config.toml', '[tasks]\nfrom = ["mise.toml", ".mise.toml", ".mise/tasks"]\n');
+    const { tools, shadowed } = json(await wield(workspace, ['list', '--all', '--json']));
+    expect([tools.length, shadowed ?? []]).toEqual([2, []]);
   });
 
   spec('CLI-39', 'a name that would include a task of that name is not offered', async () => {

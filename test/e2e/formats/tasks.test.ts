@@ -110,6 +110,7 @@ describe.concurrent('files of tasks', () => {
   spec('TSK-7', 'marks tasks that sound destructive, and runs long ones in the background', async () => {
     const names = [
       'clean',
+      'cleanup:all',
       'db:reset',
       'deploy',
       'dev',
@@ -117,7 +118,9 @@ describe.concurrent('files of tasks', () => {
       'start',
       'test:watch',
       'build:dev',
+      'redeployAll',
       'restart',
+      'releasing',
       'test',
     ];
     const scripts = Object.fromEntries(names.map((name) => [name, 'true']));
@@ -126,7 +129,14 @@ describe.concurrent('files of tasks', () => {
     const tools = await toolbox.list();
     const marked = (mark: 'destructive' | 'background'): string[] =>
       tools.filter(({ traits }) => traits[mark] === true).map(({ name }) => name);
-    expect(marked('destructive')).toEqual(['npm-clean', 'npm-db-reset', 'npm-deploy']);
+    expect(marked('destructive')).toEqual([
+      'npm-clean',
+      'npm-cleanup-all',
+      'npm-db-reset',
+      'npm-deploy',
+      'npm-redeployAll',
+      'npm-releasing',
+    ]);
     expect(marked('background')).toEqual(['npm-dev', 'npm-dev-web', 'npm-start', 'npm-test-watch']);
     expect((await toolbox.call('npm-clean', {}, { caller: MODEL })).error?.code).toBe('needs_approval');
   });
