@@ -30,15 +30,20 @@ export function printDiff(terminal: Terminal, diff: readonly string[]): void {
 }
 
 /**
- * Asks before a change that was shown, unless `--yes` is set. Throws `needs_approval` if there is no terminal, and `denied`
+ * Asks before a change that was shown, unless `--yes` is set; prints `declined` if the answer is no. Throws `needs_approval` if there is no terminal, and `denied`
  * in a process that a tool started.
  */
-export async function confirm(call: VerbCall, question: string, what: string): Promise<boolean> {
+export async function confirm(
+  call: VerbCall,
+  question: string,
+  what: string,
+  declined = '  nothing was changed\n',
+): Promise<boolean> {
   assertPerson(call.toolbox().machine.insideCall, 'confirming a change');
   if (call.flags.has('yes')) return true;
   if (!mayConfirm(call)) throw unconfirmed(call, what);
   if (await ask(call, question)) return true;
-  call.terminal.out('  nothing was changed\n');
+  call.terminal.out(declined);
   return false;
 }
 

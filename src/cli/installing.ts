@@ -74,6 +74,7 @@ export async function confirmPlan(
   { planned, hooks }: InstallPlan,
   { environment }: Inventory,
   agree: AgreeToHooks,
+  declined?: string,
 ): Promise<boolean> {
   const isAsked = !call.flags.has('yes');
   const pending = isAsked ? pendingHooks(hooks, environment.paths) : [];
@@ -82,7 +83,7 @@ export async function confirmPlan(
   const andRun = pending.length === 0 ? '' : ` and run the ${pending.length === 1 ? 'hook' : 'hooks'}`;
   const [first, ...others] = planned.map(({ effective }) => sanitize(effective));
   const names = `${first}${others.length === 0 ? '' : ` and ${others.length} more`}`;
-  if (!(await confirm(call, `Install ${what}${andRun}?`, names))) return false;
+  if (!(await confirm(call, `Install ${what}${andRun}?`, names, declined))) return false;
   agree(pending);
   return true;
 }

@@ -126,7 +126,7 @@ async function planWanted(
   const plan = planAvailable(wanted, inventory);
   if (plan.planned.length === 0) return plan;
   if (!json && (dryRun || !flags.has('yes'))) showPlan(terminal, plan, inventory);
-  return dryRun || (await confirmPlan(call, plan, inventory, agree)) ? plan : undefined;
+  return dryRun || (await confirmPlan(call, plan, inventory, agree, '')) ? plan : undefined;
 }
 
 function printAdded({ terminal, flags }: VerbCall, added: readonly AddedSource[]): void {

@@ -100,6 +100,16 @@ describe('adding', () => {
     expect(run.screen).toContain('install  tool detect');
     expect(run.screen).toContain('installed  skill scan');
     expect(run.status).toBe(0);
+    // The source is registered whatever the answer is.
+    const other = createInstallWorkspace();
+    const declined = await wieldAtTerminal(other, ['add', other.source('tooling', WORKED)], {
+      answers: [['Install both?', 'n\n']],
+    });
+    expect(declined.screen).toContain('nothing installed; run wield install NAME');
+    expect(declined.screen).not.toContain('nothing was changed');
+    const offered = await other.toolbox().list({ caller: { kind: 'model', door: 'mcp' } });
+    expect(JSON.stringify(offered)).not.toContain('detect');
+    expect((await other.json('list', '--available')).items).toHaveLength(2);
   });
 
   spec(
