@@ -81,15 +81,7 @@ export function assertKnown({ tools, skills }: Listed, tags: readonly string[], 
 /** Prints a listing and returns the exit status. */
 export function printListed(terminal: Terminal, listed: Listed, options: ListedOptions): number {
   const { problems, unanswered } = listed;
-  const hidden = options.all || options.hidden;
-  const matches = createFilter(options);
-  const tools = listed.tools.filter(
-    (tool) =>
-      (options.all || !isUnavailable(tool)) &&
-      (hidden || !tool.hidden || isUnavailable(tool)) &&
-      matches(tool.tags, tool.format, tool.group),
-  );
-  const skills = listed.skills.filter((skill) => (hidden || !skill.hidden) && matches(skill.tags, 'skill', null));
+  const { tools, skills } = choose(listed, options);
   if (options.json)
     return printJson(terminal, {
       ok: true,
@@ -99,29 +91,73 @@ export function printListed(terminal: Terminal, listed: Listed, options: ListedO
       unanswered,
     });
   const denied = listed.tools.filter(({ deniedBy }) => deniedBy !== null);
-  if (tools.length > 0) {
-    const rows = tools.map((tool) => [tool.name, tool.format, oneLine(tool.description), marks(tool).join(' ')]);
-    printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows, 2);
-  } else if (listed.tools.some((tool) => !isUnavailable(tool)))
+  if (tools.length > 0) printTools(terminal, tools);
+  else if (listed.tools.some((tool) => !isUnavailable(tool)))
     terminal.out('No matching tools. wield list shows all.\n');
   else if (denied.length > 0) terminal.out('All tools are denied by rules. wield list --all shows them.\n');
   else if (unanswered.length > 0) terminal.out(`${describeEmpty(unanswered)}\n`);
   else terminal.out('No tools yet. Create one: wield init\n');
-  // Skills that are tools are listed above; these can only be read.
-  const known = new Set([...tools, ...denied].map(({ uri }) => uri));
-  const others = skills.filter(({ uri }) => !known.has(uri));
-  if (others.length > 0) {
-    const rows = others.map(({ name, description }) => [name, oneLine(description)]);
-    terminal.out('\n');
-    printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
-  }
-  printUnanswered(terminal, unanswered);
-  if (problems.length > 0) {
-    terminal.err(
-      `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor suggests fixes\n`,
-    );
-  }
+  printSkills(terminal, skills, [...tools, ...denied]);
+  printFaults(terminal, listed);
   return 0;
+}
+
+/** Prints what a listing has so far; returns false if that is nothing. */
+export function printKnown(terminal: Terminal, listed: Listed, options: ListedOptions): boolean {
+  const { tools } = choose(listed, options);
+  if (tools.length > 0) printTools(terminal, tools);
+  return tools.length > 0;
+}
+
+/** Prints what a listing has besides the tools that were printed before, and returns the exit status. */
+export function printRest(terminal: Terminal, listed: Listed, before: Listed, options: ListedOptions): number {
+  const shown = new Set(choose(before, options).tools.map(({ name, uri }) => `${name}\n${uri}`));
+  const { tools, skills } = choose(listed, options);
+  const rest = tools.filter(({ name, uri }) => !shown.has(`${name}\n${uri}`));
+  if (rest.length > 0) {
+    terminal.out('\n');
+    printTools(terminal, rest);
+  }
+  printSkills(terminal, skills, [...tools, ...listed.tools.filter(({ deniedBy }) => deniedBy !== null)]);
+  printFaults(terminal, listed);
+  return 0;
+}
+
+function choose(listed: Listed, options: ListedOptions): Pick<Listed, 'tools' | 'skills'> {
+  const hidden = options.all || options.hidden;
+  const matches = createFilter(options);
+  return {
+    tools: listed.tools.filter(
+      (tool) =>
+        (options.all || !isUnavailable(tool)) &&
+        (hidden || !tool.hidden || isUnavailable(tool)) &&
+        matches(tool.tags, tool.format, tool.group),
+    ),
+    skills: listed.skills.filter((skill) => (hidden || !skill.hidden) && matches(skill.tags, 'skill', null)),
+  };
+}
+
+function printTools(terminal: Terminal, tools: readonly ListedTool[]): void {
+  const rows = tools.map((tool) => [tool.name, tool.format, oneLine(tool.description), marks(tool).join(' ')]);
+  printTable(terminal, ['NAME', 'FORMAT', 'DESCRIPTION', ''], rows, 2);
+}
+
+// Skills that are tools are listed as such; these can only be read.
+function printSkills(terminal: Terminal, skills: readonly ListedSkill[], tools: readonly ListedTool[]): void {
+  const known = new Set(tools.map(({ uri }) => uri));
+  const others = skills.filter(({ uri }) => !known.has(uri));
+  if (others.length === 0) return;
+  const rows = others.map(({ name, description }) => [name, oneLine(description)]);
+  terminal.out('\n');
+  printTable(terminal, ['SKILL', 'DESCRIPTION'], rows);
+}
+
+function printFaults(terminal: Terminal, { problems, unanswered }: Listed): void {
+  printUnanswered(terminal, unanswered);
+  if (problems.length === 0) return;
+  terminal.err(
+    `\n${terminal.paint('yellow', count(problems.length, 'problem'), 'err')}; wield doctor suggests fixes\n`,
+  );
 }
 
 // RES-30: a tool must have all tags, one of the formats and one of the groups.

@@ -118,6 +118,12 @@ export interface SearchOptions {
   readonly caller?: Caller;
 }
 
+/** Options of a survey. */
+export interface SurveyOptions extends SearchOptions {
+  /** Does not wait for servers: returns what is known now. */
+  readonly now?: boolean;
+}
+
 /** Options of the text for a model. */
 export interface InstructionsOptions {
   /** Includes the inventory of capabilities, if it may be shown (SDK-11). */
@@ -259,7 +265,7 @@ export interface ToolboxCatalog {
   /** Skills as they are listed over MCP. */
   readonly skills: ToolboxSkills;
   /** Returns tools, shadowed tools and problems as of the same moment. */
-  survey(options?: SearchOptions): Promise<Survey>;
+  survey(options?: SurveyOptions): Promise<Survey>;
   /** Returns errors and warnings about files that could not be loaded or look wrong. */
   problems(): Promise<readonly Problem[]>;
   /** Calls the listener when the catalog may have changed; the returned function stops it. */

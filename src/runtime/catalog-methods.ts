@@ -26,15 +26,15 @@ export function createCatalogMethods(
   const notify = (): void => {
     for (const listener of listeners) listener();
   };
-  const survey = async (caller: Caller): Promise<Survey> => {
+  const survey = async (caller: Caller, now = false): Promise<Survey> => {
     const snapshot = workspace.snapshot();
     const read = () => surveyCatalog({ catalog, cascade, references }, snapshot, caller);
-    return readSettled(catalog, snapshot, read);
+    return now ? read() : readSettled(catalog, snapshot, read);
   };
   const resolve = async (tool: Tool | string, snapshot: Snapshot): Promise<Tool> =>
     typeof tool === 'string' ? findTool(parts, tool, toBase(snapshot)) : tool;
   return {
-    survey: ({ caller = CODE } = {}) => survey(caller),
+    survey: ({ caller = CODE, now } = {}) => survey(caller, now),
     problems: async () => (await survey(CODE)).problems,
     watch(given) {
       const listener = guardListener(given, workspace.world.debug);

@@ -3,15 +3,24 @@
 import type { Caller } from '../../core/caller.js';
 import { normalizeTags } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
+import { settlesWithin } from '../../core/time-limit.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import { toFileUri } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
 import { unknownChoice } from '../choices.js';
 import { commandProblems } from '../commands.js';
-import { assertKnown, type Listed, type ListedTool, printListed } from '../listed.js';
+import {
+  assertKnown,
+  type Listed,
+  type ListedOptions,
+  type ListedTool,
+  printKnown,
+  printListed,
+  printRest,
+} from '../listed.js';
 import { openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { findUnanswered } from '../unanswered.js';
-import { option, toggle, usageError, type Verb } from '../verb.js';
+import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
 
@@ -56,23 +65,40 @@ export const list: Verb = {
     const { formats } = toolbox.state;
     const odd = repeated('format').find((format) => !formats.includes(format));
     if (odd !== undefined) throw unknownChoice('value of --format:', odd, formats, '--format');
-    const listed = await readListed(toolbox, reserved);
-    if (flags.has('profile')) await warnOfProfile(call, toolbox);
     const [tags, groups] = [repeated('tag'), repeated('group')];
-    if (tags.length + groups.length > 0) assertKnown(listed, tags, groups);
-    return printListed(terminal, listed, {
+    const options = {
       json,
       hidden: flags.has('hidden'),
       all: flags.has('all'),
       tags,
       formats: repeated('format'),
       groups,
-    });
+    };
+    const whole = readListed(toolbox, reserved);
+    const early = await printEarly(call, whole, () => readListed(toolbox, reserved, true), options);
+    const listed = await whole;
+    if (flags.has('profile')) await warnOfProfile(call, toolbox);
+    if (tags.length + groups.length > 0) assertKnown(listed, tags, groups);
+    return early === undefined ? printListed(terminal, listed, options) : printRest(terminal, listed, early, options);
   },
 };
 
-async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>): Promise<Listed> {
-  const survey = await toolbox.catalog.survey({ caller: PERSON });
+const EARLY_MS = 1000;
+
+// CLI-40: a person sees what is known while servers are waited for.
+async function printEarly(
+  { terminal, json }: VerbCall,
+  whole: Promise<Listed>,
+  readNow: () => Promise<Listed>,
+  options: ListedOptions,
+): Promise<Listed | undefined> {
+  if (json || !terminal.outIsTerminal || (await settlesWithin(whole, EARLY_MS))) return undefined;
+  const early = { ...(await readNow()), problems: [], unanswered: [] };
+  return printKnown(terminal, early, options) ? early : undefined;
+}
+
+async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>, now = false): Promise<Listed> {
+  const survey = await toolbox.catalog.survey({ caller: PERSON, now });
   const { trusted } = toolbox.workspace;
   const servers = toolbox.state.upstreams.states();
   const changed = new Set(servers.flatMap((server) => server.changed));

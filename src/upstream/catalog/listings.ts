@@ -3,10 +3,12 @@
 import type { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import type { Snapshot, World } from '../../core/snapshot.js';
+import { formatDuration } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { describeServer } from '../entries/mask.js';
+import { runnerOf } from '../entries/package-runner.js';
 import {
   type ApprovedDefinition,
   type FailedStart,
@@ -170,6 +172,17 @@ function createRequests({ configurationOf, files, refresh, onWait = () => {}, wo
     }
     return listing;
   };
+  // The first start of a package runner goes on, and is waited for again (UPS-112).
+  const isLate = (server: ServerEntry): boolean =>
+    pending.has(configurationOf(server)) && files.load(configurationOf(server)) === undefined && !runnerOf(server);
+  // The next listing does not wait as long again; a call does (UPS-108).
+  const storeLate = (server: ServerEntry, waitedMs: number): void =>
+    files.saveFailure(configurationOf(server), {
+      at: world.now() - FIRST_RETRY_MS,
+      count: 1,
+      message: `the server ${server.name} did not answer within ${formatDuration(waitedMs)}`,
+      hint: `to wait for it: wield mcp refresh ${server.name}`,
+    });
   return {
     isPending: (server: ServerEntry): boolean => pending.has(configurationOf(server)),
     /** Waits for servers, each up to `patienceMs` after its request; undefined if there is nothing to wait for. */
@@ -179,7 +192,11 @@ function createRequests({ configurationOf, files, refresh, onWait = () => {}, wo
         (hasFailed && Number.isFinite(patienceMs) ? Math.min(patienceMs, FAILED_MS) : patienceMs) -
         world.monotonic();
       const waits = servers.map((server) => request(server, snapshot)).filter((listing) => leftOf(listing) > 0);
-      return waits.length === 0 ? undefined : waitFor(waits, Math.max(...waits.map(leftOf)), onWait);
+      if (waits.length === 0) return undefined;
+      const mostMs = Math.max(...waits.map(leftOf));
+      return waitFor(waits, mostMs, onWait, () => {
+        for (const server of servers) if (isLate(server)) storeLate(server, mostMs);
+      });
     },
   };
 }
@@ -188,6 +205,7 @@ async function waitFor(
   waits: readonly PendingListing[],
   mostMs: number,
   onWait: (servers: readonly string[]) => void,
+  onLate: () => void,
 ): Promise<void> {
   const names = new Set(waits.map(({ name }) => name));
   onWait([...names]);
@@ -198,5 +216,6 @@ async function waitFor(
   await settlesWithin(Promise.all(reported), mostMs);
   if (names.size === 0) return;
   names.clear();
+  onLate();
   onWait([]);
 }

@@ -3,10 +3,12 @@
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
+import { json, wield } from '../../support/cli.js';
 import { connectPerson, connectStdio } from '../../support/clients.js';
 import { some } from '../../support/effort.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { until } from '../../support/server.js';
-import { finding, spec } from '../../support/spec.js';
+import { finding, spec, specIf } from '../../support/spec.js';
 import { type CountedServer, configureServers, countedServer, said } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -87,6 +89,31 @@ describe.concurrent('a listing for a client of wield serve', () => {
     expect(await names(client)).not.toContain('far_echo');
     await until(() => changes > 0, 'the change is announced');
     expect(await names(client)).toContain('far_echo');
+  });
+});
+
+describe.concurrent('wield list', () => {
+  specIf(hasPty, NO_PTY, 'CLI-40', 'shows at a terminal what is known while it waits for a server', async () => {
+    const { workspace } = slowServer('late', 4_000, { startTimeout: '30s' });
+    workspace.script('own', '#!/bin/sh\n# @description Of the project.\necho own\n');
+    const { screen, status } = await wieldAtTerminal(workspace, ['list']);
+    const [own, waiting, far] = ['own ', 'waiting for far … 2 s', 'far_echo'].map((text) => screen.indexOf(text));
+    expect([own !== -1, waiting! > own!, far! > waiting!, status], screen).toEqual([true, true, true, 0]);
+    expect(screen.lastIndexOf('own ')).toBe(own);
+  });
+
+  spec('UPS-108 UPS-115', 'does not wait as long again for a server that did not answer in time', async () => {
+    const { workspace } = slowServer('mute', 60_000, { startTimeout: '60s' });
+    workspace.config('[limits]\nlisting = "500ms"\n');
+    expect((await wield(workspace, ['list'])).stderr).toContain('the server far has not answered yet');
+    const [server] = json(await wield(workspace, ['mcp', 'list', '--json'])).servers;
+    expect(server).toMatchObject({ state: 'failed' });
+    expect(JSON.stringify(server)).toContain('the server far did not answer within 500 ms');
+    // A call is not held back by it.
+    const { workspace: other } = slowServer('late', 2_500, { startTimeout: '30s' });
+    other.config('[limits]\nlisting = "500ms"\n');
+    await wield(other, ['list']);
+    expect(await callOnce(other)).toBe('2026-07-28');
   });
 });
 
