@@ -81,15 +81,15 @@ interface Header {
 
 const HEADER = /\[{1,2}((?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\]"'\n])*)\]{1,2}/y;
 const COMMENT = /#[^\n]*/y;
-const STRINGS = [
+export const STRINGS = [
   /"""(?:\\[\s\S]|[^\\])*?"""(?:"{0,2})/y,
   /'''[\s\S]*?'''(?:'{0,2})/y,
   /"(?:\\.|[^"\\\n])*"/y,
   /'[^'\n]*'/y,
 ];
 
-// Headers are at the start of a line, outside strings, comments and arrays.
-function findHeaders(text: string): Header[] {
+/** Finds headers: at the start of a line, outside strings, comments and arrays. */
+export function findHeaders(text: string): Header[] {
   const headers: Header[] = [];
   const match = (pattern: RegExp, at: number): RegExpExecArray | null => {
     pattern.lastIndex = at;

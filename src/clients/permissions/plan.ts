@@ -5,9 +5,10 @@ import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { parseSelectors, type Selector, type SelectorPolicy } from '../../core/selector.js';
 import type { ClientEnvironment, Scope } from '../client.js';
-import { type ConfigFile, editConfig, parse, readConfig } from '../config-file.js';
-import { valueAt } from '../forms/form.js';
+import { type ConfigFile, editConfig, parse, readConfig, toPlain } from '../config-file.js';
+import { valueAt, withValue } from '../forms/form.js';
 import { tomlForm } from '../forms/toml.js';
+import { type AddedLine, addToArray } from '../forms/toml-array.js';
 import { findPermissionFiles, type PermissionFile, readPermissions } from './files.js';
 import { type ServerTool, translatePermission } from './translate.js';
 
@@ -60,10 +61,10 @@ export function planPermissions(options: PermissionPlanOptions): PermissionPlan 
   for (const scope of ['user', 'project'] as const) {
     const file = readConfig(options.files[scope], tomlForm);
     const own = rules.filter((rule) => rule.scope === scope);
-    const { texts, refused } = mergeRules(readRules(file), own);
+    const { additions, refused } = mergeRules(readRules(file), own);
     imported.push(...own.filter((rule) => !refused.includes(rule)));
     left.push(...refused.map((rule) => ({ ...rule, reason: 'your rules deny after they allow; add it by hand' })));
-    const after = writeRules(file, texts, own, options.shorten);
+    const after = writeRules(file, additions, own, options.shorten);
     if (after !== undefined) changes.push({ scope, file, after });
   }
   return { read, rules: imported, left, changes };
@@ -90,36 +91,51 @@ function mergeRules(existing: readonly Selector[], added: readonly ImportedRule[
   const [before, after] = at === -1 ? [existing, []] : [existing.slice(0, at), existing.slice(at)];
   const isRefused = after.some(({ policy, denies }) => policy === 'deny' && !denies);
   const asking = of('ask');
-  const written = (rules: readonly Selector[]): string[] => rules.map(({ text }) => text);
-  return {
-    texts: [
-      ...textsOf(of('deny')),
-      ...written(before),
-      ...(isRefused ? [] : textsOf(asking)),
-      ...written(after),
-      ...textsOf(of('allow')),
-    ],
-    refused: isRefused ? asking : [],
-  };
+  const parts: [number, readonly string[]][] = [
+    [0, textsOf(of('deny'))],
+    [before.length, isRefused ? [] : textsOf(asking)],
+    [existing.length, textsOf(of('allow'))],
+  ];
+  // Added before the existing rule of this position, or after the last one.
+  const additions = new Map<number, readonly string[]>();
+  for (const [position, texts] of parts)
+    if (texts.length > 0) additions.set(position, [...(additions.get(position) ?? []), ...texts]);
+  return { additions, refused: isRefused ? asking : [] };
 }
 
-// Returns undefined if nothing changes. The origin of each rule is a comment.
+// Returns undefined if nothing changes. The origin of each rule is a comment; what is written there stays, if it can be.
 function writeRules(
   file: ConfigFile,
-  texts: readonly string[],
+  additions: ReadonlyMap<number, readonly string[]>,
   imported: readonly ImportedRule[],
   shorten: (path: string) => string,
 ): string | undefined {
-  if (texts.length === readRules(file).length) return undefined;
+  if (additions.size === 0) return undefined;
+  const existing = readRules(file).map(({ text }) => text);
+  const texts = [...existing, undefined].flatMap((text, at) => [
+    ...(additions.get(at) ?? []),
+    ...(text === undefined ? [] : [text]),
+  ]);
   const table = valueAt(file.document, ['trust']);
-  const entry = { ...(isRecord(table) ? (table as JsonObject) : {}), rules: [...texts] };
-  const plain = editConfig(file, tomlForm, ['trust'], entry);
-  const line = `rules = [${texts.map((text) => JSON.stringify(text)).join(', ')}]`;
-  const lines = texts.map((text) => {
+  const entry = { ...(isRecord(table) ? (table as JsonObject) : {}), rules: texts };
+  const toLine = (text: string): AddedLine => {
     const from = imported.find(({ selector }) => selector === text);
-    return `  ${JSON.stringify(text)},${from === undefined ? '' : ` # ${shorten(from.path)}, ${from.written}`}`;
-  });
-  const after = plain.replace(line, () => ['rules = [', ...lines, ']'].join('\n'));
-  const isSame = isDeepStrictEqual(parse(after, tomlForm, file.path), parse(plain, tomlForm, file.path));
-  return isSame ? after : plain;
+    return { value: JSON.stringify(text), comment: from === undefined ? '' : `${shorten(from.path)}, ${from.written}` };
+  };
+  const lines = new Map([...additions].map(([at, added]) => [at, added.map(toLine)]));
+  const inPlace = addToArray(file.text ?? '', ['trust'], 'rules', lines);
+  if (inPlace !== undefined && isAs(inPlace, entry, file)) return inPlace;
+  const whole = editConfig(file, tomlForm, ['trust'], entry);
+  const line = `rules = [${texts.map((text) => JSON.stringify(text)).join(', ')}]`;
+  const shown = texts.map(toLine).map(({ value, comment }) => `  ${value},${comment === '' ? '' : ` # ${comment}`}`);
+  const after = whole.replace(line, () => ['rules = [', ...shown, ']'].join('\n'));
+  return isAs(after, entry, file) ? after : whole;
+}
+
+function isAs(text: string, trust: JsonObject, { document, path }: ConfigFile): boolean {
+  try {
+    return isDeepStrictEqual(toPlain(parse(text, tomlForm, path)), toPlain(withValue(document, ['trust'], trust)));
+  } catch {
+    return false;
+  }
 }

@@ -146,6 +146,34 @@ describe.concurrent('wield import permissions', () => {
     ]);
   });
 
+  spec('POL-39', 'keeps comments, order and other lines of an existing [trust]', async () => {
+    const existing = [
+      '# Mine\n[trust] # who may do what\n# first\nask = "person"\nrules = [ # all\n  # about b\n  "b($policy=ask)", # asks\n  "c($policy=allow)" # allows\n  # end\n]\n# after\n\n# of limits\n[limits]\ntimeout = "3s" # short\n',
+      '[trust]\n# nothing yet\n\n[limits]\ntimeout = "3s"\n',
+      '[trust]\r\nrules = ["b($policy=ask)", \'c($policy=allow)\',] # one line\r\n',
+      '[trust]\nrules = "b($policy=ask)" # a single one\n# end',
+      '[trust]\nrules = [] # none\n[env]\n# below\n',
+    ];
+    for (const text of existing) {
+      const workspace = createWorkspace();
+      workspace.config(text);
+      put(workspace.home, '.claude/settings.json', {
+        permissions: { deny: ['mcp__x__one'], ask: ['mcp__x__two', 'mcp__y__*'] },
+      });
+      const before = json(await wield(workspace, ['config', '--json']));
+      const found = await importAll(workspace, '--yes');
+      const after = configOf(workspace);
+      const kept = text.split(/\r?\n/).flatMap((line) => /#.*|^[a-z]+ = "\w+"|"b\([^"]*"/.exec(line)?.[0] ?? []);
+      expect(kept.filter((part) => !after.includes(part))).toEqual([]);
+      for (const selector of selectorsOf(found)) expect(after).toContain(`"${selector}", # ~/.claude/settings.json`);
+      const { problems } = json(await wield(workspace, ['config', '--json']));
+      expect(problems).toEqual(before.problems);
+      const rules = [...after.matchAll(/"(\w+)[^"(]*\(\$/g)].map(([, name]) => name);
+      expect(rules[0]).toBe('x_one');
+      expect((await importAll(workspace, '--yes')).written).toBe(false);
+    }
+  });
+
   spec('POL-39', 'keeps what existing rules deny and ask', async () => {
     const cases: [existing: string, expected: string[]][] = [
       ['*($policy=allow)', ['b($deny)', 'a($policy=ask)', '*($policy=allow)']],
