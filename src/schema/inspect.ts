@@ -5,7 +5,7 @@ import { isRecord } from '../core/json.js';
 import { type JsonSchema, lookUp } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
 import { isRegex } from './formats.js';
-import { LISTS, MAPS, ONE, toLocalReferences } from './references.js';
+import { idKeyOf, LISTS, MAPS, ONE, toLocalReferences } from './references.js';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMA_NODES = 20_000;
@@ -68,18 +68,19 @@ export function inspectSchema(given: JsonSchema | boolean): JsonSchema {
   return json;
 }
 
-// Counts everything, data included; returns whether there is an `$id`.
+// Counts everything, data included; returns whether there is an address.
 function assertSize(json: JsonSchema): boolean {
   const path: string[] = [];
   let values = 0;
   let hasId = false;
+  const idKey = idKeyOf(json);
   const count = (value: unknown): void => {
     if (path.length > MAX_SCHEMA_DEPTH) throw badSchema(path, `is nested deeper than ${MAX_SCHEMA_DEPTH} levels`);
     if (++values > MAX_SCHEMA_VALUES) throw badSchema([], `has more than ${MAX_SCHEMA_VALUES} values`);
     if (typeof value !== 'object' || value === null) return;
     for (const key of Object.keys(value)) {
       if (key === '__proto__') throw badSchema(path, 'has the key "__proto__"');
-      hasId ||= key === '$id';
+      hasId ||= key === idKey;
       path.push(key);
       count((value as Record<string, unknown>)[key]);
       path.pop();

@@ -124,6 +124,45 @@ spec('TOOL-26', 'references find parts of the document by their address, and are
   );
 });
 
+spec(
+  'TOOL-26',
+  'references of other drafts, and those that other documents in the schema may replace, are found',
+  async () => {
+    const objects = { anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: { $recursiveRef: '#' } }] };
+    const nested = { $id: 'inner', ...objects };
+    const either = { anyOf: [{ type: 'integer' }, { $ref: 'inner' }] };
+    const items = { type: 'array', items: { $dynamicRef: '#one' } };
+    const cases: readonly (readonly [JsonSchema, Json, boolean])[] = [
+      // 2019-09: the nearest document, unless that and the outermost one are open.
+      [{ ...either, $defs: { nested } }, { a: 'x' }, true],
+      [{ ...either, $defs: { nested } }, { a: 1 }, false],
+      [{ ...either, $recursiveAnchor: true, $defs: { nested } }, { a: 1 }, false],
+      [{ ...either, $recursiveAnchor: true, $defs: { nested: { ...nested, $recursiveAnchor: true } } }, { a: 1 }, true],
+      // 2020-12: an anchor that is not dynamic is not replaced.
+      [
+        { ...items, $defs: { a: { $anchor: 'one' }, b: { $id: 'b', $dynamicAnchor: 'one', type: 'string' } } },
+        [1],
+        true,
+      ],
+      [{ ...items, $defs: { a: { $dynamicAnchor: 'one', type: 'string' }, b: { $id: 'b' } } }, [1], false],
+      // Draft 4 has `id`; elsewhere that is no keyword.
+      [
+        {
+          $schema: 'http://json-schema.org/draft-04/schema#',
+          $ref: 'x',
+          definitions: { x: { id: 'x', type: 'null' } },
+        },
+        1,
+        false,
+      ],
+      [{ $schema: 'http://json-schema.org/draft-04/schema#', $ref: '#x', definitions: { x: { id: '#x' } } }, 1, true],
+    ];
+    for (const [schema, value, valid] of cases)
+      expect([schema, value, (await createJsonSchema(schema).check(value)).ok]).toEqual([schema, value, valid]);
+    expect(() => createJsonSchema({ $ref: 'x', $defs: { x: { id: 'x' } } })).toThrow('outside the schema');
+  },
+);
+
 spec('TOOL-4', 'the check rejects every value that the published schema rejects', async () => {
   const ajv = new Ajv2020({ strict: false });
   let accepted = 0;

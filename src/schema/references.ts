@@ -21,14 +21,19 @@ const START = 'schema://document/';
 /** Returns a document without `$id` below its root. Its size and depth must have been checked before. */
 export function toLocalReferences(json: JsonSchema): JsonSchema {
   const places = new Map<string, string>();
+  // Addresses of dynamic anchors, and of documents that a recursive reference may leave.
   const dynamic = new Set<string>();
+  const open = new Set<string>();
+  const key = idKeyOf(json);
   const add = (place: string, pointer: string): void => {
     if (!places.has(place)) places.set(place, pointer);
   };
   mapNodes(json, (node, pointer, base) => {
-    const { $id, $anchor, $dynamicAnchor } = node;
-    if (pointer === '' || isText($id)) add(base, pointer);
-    if (isText($dynamicAnchor)) dynamic.add(`#${$dynamicAnchor}`);
+    const { [key]: $id, $anchor, $dynamicAnchor, $recursiveAnchor } = node;
+    const isDocument = pointer === '' || isText($id);
+    if (isDocument) add(base, pointer);
+    if (isDocument && $recursiveAnchor === true) open.add(base);
+    if (isText($dynamicAnchor)) dynamic.add(`${base}#${$dynamicAnchor}`);
     // Before 2019-09, an `$id` of a fragment only was an anchor.
     const names = [$anchor, $dynamicAnchor, isText($id) && $id.startsWith('#') ? $id.slice(1) : undefined];
     for (const name of names) if (isText(name)) add(`${base}#${name}`, pointer);
@@ -41,13 +46,34 @@ export function toLocalReferences(json: JsonSchema): JsonSchema {
     return found === undefined ? ref : `#${found}${isPointer ? fragment : ''}`;
   };
   return mapNodes(json, (node, pointer, base) => {
-    const { $id: _, $anchor: __, ...rest } = node;
+    const { [key]: _, $anchor: __, ...rest } = node;
     const changed: Record<string, unknown> = pointer === '' ? { ...node } : rest;
-    const { $ref, $dynamicRef } = node;
+    const { $ref, $dynamicRef, $recursiveRef } = node;
     if (isText($ref)) changed.$ref = find($ref, base);
-    if (isText($dynamicRef) && !dynamic.has($dynamicRef)) changed.$dynamicRef = find($dynamicRef, base);
-    return changed;
+    if (isText($dynamicRef)) {
+      const address = resolve($dynamicRef, base);
+      changed.$dynamicRef = dynamic.has(address) ? address.replace(/^[^#]*/, '') : find($dynamicRef, base);
+    }
+    const isOpen = open.has(base) && open.has(rootOf(json, key));
+    if (!isText($recursiveRef) || isOpen) return changed;
+    // Elsewhere its value can only be `#`.
+    const { $recursiveRef: ___, ...others } = changed;
+    return { ...others, [isText($ref) ? '$recursiveRef' : '$ref']: find($recursiveRef, base) };
   }) as JsonSchema;
+}
+
+/** The keyword of addresses: `id` in draft 4. */
+export function idKeyOf({ $schema }: JsonSchema): '$id' | 'id' {
+  return isText($schema) && $schema.includes('draft-04') ? 'id' : '$id';
+}
+
+function rootOf(json: JsonSchema, key: '$id' | 'id'): string {
+  return baseOf(json as SchemaNode, START, key);
+}
+
+function baseOf(node: SchemaNode, outer: string, key: '$id' | 'id'): string {
+  const { [key]: id } = node;
+  return isText(id) ? resolve(id, outer).replace(/#.*$/s, '') : outer;
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';
@@ -58,9 +84,10 @@ function resolve(ref: string, base: string): string {
 
 // Copies a document, with each of its schemas changed; `base` is the address that references in it are relative to.
 function mapNodes(json: JsonSchema, change: Change): SchemaNode {
+  const idKey = idKeyOf(json);
   const visit = (node: unknown, pointer: string, outer: string): unknown => {
     if (!isRecord(node)) return node;
-    const base = isText(node.$id) ? resolve(node.$id, outer).replace(/#.*$/s, '') : outer;
+    const base = baseOf(node as SchemaNode, outer, idKey);
     const changed = change(node as SchemaNode, pointer, base);
     const children = (value: object): [string, unknown][] =>
       Object.entries(value).map(([key, child]) => [key, visit(child, `${pointer}/${keyword}/${toStep(key)}`, base)]);
