@@ -12,9 +12,14 @@ import type { Terminal } from './terminal.js';
 /** Prints the one JSON document of a command and returns 0, its exit status (CLI-3). */
 export function printJson(terminal: Terminal, document: { readonly ok: boolean; readonly [key: string]: unknown }): 0 {
   const { ok, ...rest } = document;
-  const text = JSON.stringify({ ok, schema: JSON_SCHEMA, ...rest }, null, terminal.outIsTerminal ? 2 : undefined);
-  terminal.out(`${terminal.io.stdout.isTerminal ? escapeControls(text) : text}\n`);
+  printDocument(terminal, { ok, schema: JSON_SCHEMA, ...rest });
   return 0;
+}
+
+/** Prints a JSON document of another format. */
+export function printDocument(terminal: Terminal, document: unknown): void {
+  const text = JSON.stringify(document, null, terminal.outIsTerminal ? 2 : undefined);
+  terminal.out(`${terminal.io.stdout.isTerminal ? escapeControls(text) : text}\n`);
 }
 
 // JSON.stringify() escapes only some of the characters that a terminal acts on.

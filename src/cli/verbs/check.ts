@@ -14,23 +14,27 @@ import { type CheckFinding, checkDirectory } from '../../formats/check.js';
 import { isDocument } from '../../formats/openapi/index.js';
 import type { SourceReport } from '../../install/sources/check.js';
 import type { NodeToolbox } from '../../node.js';
-import { printJson } from '../print.js';
+import { printDocument, printJson } from '../print.js';
+import { toSarif } from '../sarif.js';
 import { hang } from '../table.js';
 import type { Terminal } from '../terminal.js';
-import { toggle, type Verb } from '../verb.js';
+import { toggle, usageError, type Verb } from '../verb.js';
 
 export const check: Verb = {
   name: 'check',
-  usage: 'check [DIR] [--fix] [--json]\n  wield check --installed',
+  usage: 'check [DIR] [--fix] [--json | --sarif]\n  wield check --installed',
   summary: 'Lint a skill, a workspace or a source. Exits with 1 if there is an error.',
   examples: ['wield check .agents/skills/notes', 'wield check', 'wield check ./my-source --fix'],
   flags: {
     fix: toggle('Fix what can be fixed automatically'),
+    sarif: toggle('Print the findings as SARIF 2.1.0, for code scanning'),
     installed: toggle('Check installed files against their recorded hashes'),
   },
   positionals: 1,
   completes: 'files',
   async run({ terminal, flags, positionals, json, cwd, toolbox: open }) {
+    const sarif = flags.has('sarif');
+    if (json && sarif) throw usageError('--json and --sarif exclude each other', 'leave one out');
     const directory = resolve(cwd, positionals[0] ?? '.');
     const isOther = positionals.length > 0 && WORKSPACE_FILES.some((name) => existsSync(join(directory, name)));
     const toolbox = open(isOther ? { workdir: directory } : {});
@@ -74,7 +78,8 @@ export const check: Verb = {
     const left = findings.filter(({ fixed }) => fixed !== true);
     const errors = left.filter((finding) => finding.level === 'error').length;
     const warnings = left.length - errors;
-    if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings, skipped: source.skipped });
+    if (sarif) printDocument(terminal, toSarif(left, directory, cwd));
+    else if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings, skipped: source.skipped });
     else {
       printFindings(terminal, findings);
       for (const { what, reason, paths } of source.skipped)
