@@ -128,10 +128,12 @@ spec(
   'TOOL-26',
   'references of other drafts, and those that other documents in the schema may replace, are found',
   async () => {
-    const objects = { anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: { $recursiveRef: '#' } }] };
-    const nested = { $id: 'inner', ...objects };
-    const either = { anyOf: [{ type: 'integer' }, { $ref: 'inner' }] };
-    const items = { type: 'array', items: { $dynamicRef: '#one' } };
+    const objects: JsonSchema = {
+      anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: { $recursiveRef: '#' } }],
+    };
+    const nested: JsonSchema = { $id: 'inner', ...objects };
+    const either: JsonSchema = { anyOf: [{ type: 'integer' }, { $ref: 'inner' }] };
+    const items: JsonSchema = { type: 'array', items: { $dynamicRef: '#one' } };
     const cases: readonly (readonly [JsonSchema, Json, boolean])[] = [
       // 2019-09: the nearest document, unless that and the outermost one are open.
       [{ ...either, $defs: { nested } }, { a: 'x' }, true],
