@@ -21,6 +21,8 @@ export interface CliOptions {
 }
 
 export interface InProcessOptions extends CliOptions {
+  /** The file of the command, by default that of the build. */
+  readonly binary?: string;
   readonly now?: () => number;
   /** Standard input, instead of a text. */
   readonly input?: Readable;
@@ -50,7 +52,7 @@ export function createIo(workspace: Pick<Workspace, 'dir' | 'env'>, options: InP
     env: { ...workspace.env, ...options.env },
     cwd: () => options.cwd ?? workspace.dir,
     now: options.now ?? (() => Date.now()),
-    binary: join(import.meta.dirname, '../../dist/cli/wield.cjs'),
+    binary: options.binary ?? join(import.meta.dirname, '../../dist/cli/wield.cjs'),
     onSignal: (listener) => listeners.push(listener),
     reserveStdout: () => {},
   };

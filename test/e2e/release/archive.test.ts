@@ -13,11 +13,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect } from 'vitest';
 import { built } from '../../support/built.js';
-import { wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { ROOT } from '../../support/documents.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -29,10 +29,10 @@ const isLinux = process.platform === 'linux' && name !== undefined;
 const NOT_LINUX = 'there is no archive for this platform; to run: use Linux on x64 or arm64';
 
 /** Writes a release whose wield prints a version, and returns its directory. */
-function release(workspace: Workspace, version = '0.1.0'): string {
+function release(workspace: Workspace, version = '0.1.0', prints = `echo ${version}`): string {
   const tree = join('made', name);
   workspace.write(join(tree, 'bin/wield'), readFileSync(join(ROOT, 'scripts/launcher.sh')), 0o755);
-  workspace.write(join(tree, 'lib/node'), `#!/bin/sh\nmkdir -p "$HOME/.cache"; echo ${version}\n`, 0o755);
+  workspace.write(join(tree, 'lib/node'), `#!/bin/sh\nmkdir -p "$HOME/.cache"; ${prints}\n`, 0o755);
   const out = join(workspace.dir, `release-${version}`);
   mkdirSync(out);
   const archive = join(out, `${name}.tar.gz`);
@@ -117,6 +117,14 @@ describe.concurrent('install.sh', () => {
   refused('an archive without a checksum', (from) => writeFileSync(join(from, 'SHA256SUMS'), ''), 'does not name');
   refused('a release without the archive', (from) => rmSync(join(from, `${name}.tar.gz`)), 'cannot get');
   refused('another version', () => {}, 'has version 0.2.0, expected 0.3.0', '--version', 'v0.3.0');
+  refused(
+    'an archive that does not start',
+    (from, workspace) => {
+      rmSync(from, { recursive: true });
+      release(workspace, '0.2.0', 'exit 127');
+    },
+    'wield does not start on this machine',
+  );
   refused('an unknown argument', () => {}, 'unknown argument --prefx', '--prefx', '/nowhere');
   refused(
     'a command of another origin',
@@ -182,13 +190,11 @@ describe.concurrent('an archive', () => {
 });
 
 /** Does what npm does with the parts of the package that commands need. */
-function place(directory: string): string {
-  const cli = join(directory, 'node_modules/wield/dist/cli');
-  cpSync(built('cli'), cli, { recursive: true });
+function place(directory: string): void {
+  cpSync(built('cli'), join(directory, 'node_modules/wield/dist/cli'), { recursive: true });
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   for (const dependency of Object.keys(dependencies).filter((one) => !one.startsWith('@')))
     symlinkSync(join(ROOT, 'node_modules', dependency), join(directory, 'node_modules', dependency));
-  return join(cli, 'wield.cjs');
 }
 
 describe.concurrent('wield upgrade', () => {
@@ -197,12 +203,23 @@ describe.concurrent('wield upgrade', () => {
     ['a dependency', 'site', 'cd ROOT/site && npm install wield@latest'],
     ['a dependency of a package', 'site/node_modules/other', 'cd ROOT/site && npm install wield@latest'],
     ['the cache of npx', 'npm/_npx/0123', 'npx wield@latest'],
+    ['a dependency by pnpm', 'pnpm-site/node_modules/.pnpm/wield@1', 'cd ROOT/pnpm-site && pnpm add wield@latest'],
+    ['a command by pnpm', 'pnpm/global/5/node_modules/.pnpm/wield@1', 'pnpm add --global wield@latest'],
+    ['a dependency by yarn', 'yarn-site', 'cd ROOT/yarn-site && yarn add wield@latest'],
+    ['a formula of Homebrew', 'brew/Cellar/wield/1/libexec/lib', 'brew upgrade wield'],
   ] as const)
     spec('PKG-8', `says how to update ${way}`, async () => {
       const workspace = createWorkspace();
-      const binary = place(join(workspace.dir, directory));
-      const { stdout } = await run(process.execPath, [binary, 'upgrade', '--json'], { env: workspace.env });
-      const { self } = JSON.parse(stdout);
+      const binary = join(workspace.dir, directory, 'node_modules/wield/dist/cli/wield.cjs');
+      for (const file of [
+        binary,
+        join(workspace.dir, 'pnpm-site/pnpm-lock.yaml'),
+        join(workspace.dir, 'yarn-site/yarn.lock'),
+      ]) {
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, '');
+      }
+      const { self } = json(await wield(workspace, ['upgrade', '--json'], { binary }));
       expect(self.update).toBe(command.replace('ROOT', workspace.dir));
       const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
       expect(self.version).toBe(version);
