@@ -2,9 +2,9 @@
 
 import { inBackground, unlessAborted } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
-import type { Snapshot, World } from '../../core/snapshot.js';
-import { formatDuration } from '../../core/text.js';
+import type { Snapshot } from '../../core/snapshot.js';
 import type { ProtocolVersion, ServerEntry } from '../../core/upstream.js';
+import { createBackoff } from './backoff.js';
 import type { Connection } from './connection.js';
 import { serverLost, startFailure } from './failure.js';
 import type { ToolListing } from './fetch-listing.js';
@@ -85,8 +85,6 @@ interface Slot {
 const IDLE_MS = 10 * 60_000;
 // For servers that were only listed.
 const LISTED_IDLE_MS = 5000;
-const FIRST_DELAY_MS = 1000;
-const MAX_DELAY_MS = 60_000;
 // Connections to one server, if calls of as many persons run at the same time.
 const MAX_CONNECTIONS = 16;
 
@@ -306,38 +304,4 @@ function choose(open: readonly Slot[], person: string | undefined): Slot | undef
 function waitFor<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const cancelled = () => new ToolError('cancelled', 'the call was cancelled', { hint: 'call it again' });
   return signal === undefined ? promise : unlessAborted(promise, signal, cancelled);
-}
-
-interface FailureRecord {
-  readonly count: number;
-  /** Monotonic time of the next attempt. */
-  readonly until: number;
-  readonly error: ToolError;
-}
-
-// Delays between attempts to start a server that failed.
-function createBackoff(world: World) {
-  const records = new Map<string, FailureRecord>();
-  return {
-    /** Records a failure. A server that had been running is restarted without delay the first time. */
-    record(key: string, error: ToolError, wasRunning: boolean): void {
-      const count = (records.get(key)?.count ?? 0) + 1;
-      const delay = wasRunning && count === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (count - 1), MAX_DELAY_MS);
-      records.set(key, { count, until: world.monotonic() + delay, error });
-    },
-    clear: (key: string): unknown => records.delete(key),
-    /** Throws the last error while the delay has not passed. */
-    assertReady(key: string, { name }: ServerEntry): void {
-      const record = records.get(key);
-      const delay = record === undefined ? 0 : record.until - world.monotonic();
-      if (delay <= 0) return;
-      const { message, data } = record!.error;
-      const shown = formatDuration(Math.ceil(delay / 1000) * 1000);
-      throw new ToolError('unavailable', message, {
-        hint: `retried in ${shown}; to retry now: wield mcp refresh ${name}`,
-        data,
-        cause: record!.error,
-      });
-    },
-  };
 }
