@@ -1,7 +1,7 @@
 // Follows delegates: a tool that calls another one has the input of that one. Cycles are rejected.
 
-import { isToolError, ToolError } from '../core/error.js';
-import type { Problem } from '../core/problem.js';
+import { ToolError } from '../core/error.js';
+import { type Problem, problemOf } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
@@ -68,9 +68,7 @@ export function createDelegates(seek: (ref: string, snapshot: Snapshot) => Tool 
         try {
           return [complete(tool, snapshot)];
         } catch (error) {
-          if (!isToolError(error)) throw error;
-          const { message, hint = '' } = error;
-          problems.push({ severity: 'error', path: pathOf(tool), message, hint });
+          problems.push(problemOf(error, pathOf(tool)));
           return [];
         }
       });

@@ -25,7 +25,7 @@ export function createApprove({ terminal, yes, insideCall }: ApproveOptions): Ap
   if (insideCall) return yes ? approveBy('yes', refuseYes) : undefined;
   if (yes) return approveBy('yes', async () => 'once');
   if (!terminal.canAsk) return undefined;
-  return approveBy('terminal', (request) => askApproval(terminal, request));
+  return approveBy('terminal', (request) => terminal.inTurn(() => ask(terminal, request)));
 }
 
 /** Creates the elicitation callback; undefined if the user cannot be asked (MOD-18). */
@@ -39,11 +39,6 @@ async function refuseYes({ tool, id }: ApprovalRequest): Promise<ApprovalAnswer>
     hint: 'omit --yes: the call is then recorded, and a person can approve it',
     data: { id },
   });
-}
-
-// Asks after all earlier questions are answered.
-function askApproval(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {
-  return terminal.inTurn(() => ask(terminal, request));
 }
 
 async function ask(terminal: Terminal, request: ApprovalRequest): Promise<ApprovalAnswer> {

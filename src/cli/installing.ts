@@ -1,7 +1,7 @@
 // Shared by the install verbs: context, confirmation, and printing of plans and results.
 
 import { exitStatus } from '../core/error.js';
-import { count, quoteOutside, sanitize, spellOut } from '../core/text.js';
+import { count, quoteOutside, sanitize, shortenPath, spellOut } from '../core/text.js';
 import type { AppliedItem } from '../install/apply/stage.js';
 import { withCopiedSources } from '../install/copied-sources.js';
 import type { Hook, InstallEnvironment, InstallProgress } from '../install/environment.js';
@@ -167,10 +167,8 @@ export function newLinks({ links, existing }: PlannedItem, inventory: Inventory)
   return created.map(({ path }) => shorten(path, inventory));
 }
 
-// Writes the home directory as `~`.
 function shorten(path: string, { environment: { world } }: Inventory): string {
-  const { home } = world;
-  return sanitize(home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path);
+  return sanitize(shortenPath(path, undefined, world.home));
 }
 
 export function summarizeItems(items: readonly { readonly kind: string }[]): string {

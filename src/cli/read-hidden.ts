@@ -12,7 +12,7 @@ export async function readHidden(terminal: Terminal, prompt: string, signal: Abo
     let text = '';
     for (;;) {
       // Without line editing of the system, each key arrives by itself.
-      for (const key of await readKeys(terminal, signal)) {
+      for (const key of await readLine(terminal, signal, 0)) {
         if (key === '\r' || key === '\n') return `${text}\n`;
         if (key === '\u0003' || key === '\u0004') return '';
         text = key === '\u007f' || key === '\b' ? text.slice(0, -1) : text + key;
@@ -23,8 +23,4 @@ export async function readHidden(terminal: Terminal, prompt: string, signal: Abo
     stdin.setRawMode?.(false);
     terminal.err('\n');
   }
-}
-
-function readKeys(terminal: Terminal, signal: AbortSignal): Promise<string> {
-  return readLine(terminal, signal, 0);
 }

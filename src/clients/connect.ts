@@ -1,12 +1,14 @@
 // Plans changes to the configuration of a client: connecting `wield serve`, and undoing that.
 
-import { rmdirSync, unlinkSync } from 'node:fs';
+import { unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { lineDiff } from '../files/diff.js';
+import { missingAbove } from '../files/make-directory.js';
 import { statOrNothing } from '../files/read.js';
+import { removeEmpty } from '../files/remove.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
 import type { Client, ClientEnvironment, ClientFile, OwnServer, Scope } from './client.js';
 import { type ConfigFile, editConfig, parse, readConfig, toComparable, toPlain, writeConfig } from './config-file.js';
@@ -70,7 +72,7 @@ export function planConnect(
     previous: current === undefined ? null : (toPlain(current) as JsonObject),
     ...findSplice(file.text ?? '', after),
     created: file.text === null,
-    directories: findMissingDirectories(file.real),
+    directories: missingAbove(dirname(file.real)),
   };
   // Records are obsolete if the entry was edited since.
   const isCurrent = isDeepStrictEqual(earlier.at(-1)?.entry, current === undefined ? undefined : toPlain(current));
@@ -121,25 +123,6 @@ export async function applyPlan(plan: ConnectPlan, store: RecordStore): Promise<
     removeEmpty(directories);
   } else writeConfig(file, after, scope === 'user');
   if (undoing) await store.put(file.real, path, []);
-}
-
-// The parent directories of a file that do not exist, innermost first.
-function findMissingDirectories(file: string): string[] {
-  const missing: string[] = [];
-  for (let at = dirname(file); statOrNothing(at) === undefined && at !== dirname(at); at = dirname(at))
-    missing.push(at);
-  return missing;
-}
-
-function removeEmpty(directories: readonly string[]): void {
-  for (const directory of directories) {
-    try {
-      rmdirSync(directory);
-    } catch {
-      // Something else is in it, or it is gone.
-      return;
-    }
-  }
 }
 
 /** Returns the diff of a plan without context lines. */

@@ -3,7 +3,6 @@
 import { isAbsolute, normalize } from 'node:path';
 import { isRecord } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
-import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { formatFault, type Path, readShape } from '../core/shape.js';
 import { nearest, quoteOutside } from '../core/text.js';
@@ -66,7 +65,8 @@ function readRuleKey({ path, value }: Leaf, texts: readonly string[], line: numb
   const name = keyName(path);
   const rules = readRules(texts, { key: name, file, line, text });
   if ('fault' in rules) return invalid(context, rules.line, rules.fault, true);
-  const isUseless = name === 'allowed-tools' && rules.length > 0 && rules.every(isDeny);
+  const isUseless =
+    name === 'allowed-tools' && rules.length > 0 && rules.every(({ selector }) => selector.policy === 'deny');
   return {
     values: [{ path, value: texts, written: JSON.stringify(value), layer, file, line, rules }],
     problems: isUseless ? [selectsNothing(file, line)] : [],
@@ -154,10 +154,6 @@ function selectsNothing(file: string, line: number): Problem {
 
 function unusable(file: string, what: string, where: string, hint = `fix ${where}`): ConfigFile {
   return { values: [], problems: [problem(file, `cannot be used: ${what}`, hint)], fault: `${where}: ${what}` };
-}
-
-function isDeny({ selector }: Rule): boolean {
-  return selector.policy === 'deny';
 }
 
 // A project's search path may only name directories inside the project.

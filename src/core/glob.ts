@@ -1,6 +1,7 @@
 // Glob matcher: compiles a pattern into an automaton that reads a value once (SEL-5).
 
 import { type GlobItem, type PatternContext, parseGlob, selectorError, type Test } from './glob-syntax.js';
+import type { ToolFilter } from './origin.js';
 
 export interface Glob {
   readonly pattern: string;
@@ -156,4 +157,15 @@ function run({ start, accept, size }: Automaton, value: string, budget?: MatchBu
     for (const state of active) if (state.order <= gate && state.reads!(read)) enter(state.next ?? state);
   }
   return accept.seen === moment;
+}
+
+/** Returns a function that says whether one of the names of something is included, and none is excluded. */
+export function createNameFilter({ include, exclude }: ToolFilter = {}): (names: readonly string[]) => boolean {
+  const toMatcher = (patterns: readonly string[]) => {
+    const globs = patterns.map((pattern) => compileGlob(pattern));
+    return (names: readonly string[]): boolean => globs.some((glob) => names.some((name) => glob.matches(name)));
+  };
+  const isIncluded = include && toMatcher(include);
+  const isExcluded = exclude && toMatcher(exclude);
+  return (names) => isIncluded?.(names) !== false && isExcluded?.(names) !== true;
 }

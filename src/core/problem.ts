@@ -1,5 +1,7 @@
 // A Problem: something wrong in a file or a definition, reported instead of thrown.
 
+import { isToolError } from './error.js';
+
 export interface Problem {
   /** `error`: the tool or skill is not available. `warning`: it is available, but should be fixed. */
   readonly severity: 'error' | 'warning';
@@ -30,6 +32,12 @@ export const HIDDEN_CHARACTERS: Finding = {
 export function toProblem(path: string, severity: Problem['severity'], finding: Finding): Problem {
   const { line, column, pointer, kind, message, hint } = finding;
   return { severity, path, line, column, pointer, kind, message, hint };
+}
+
+/** Turns an error into the problem of a file. Throws any other error than a ToolError. */
+export function problemOf(error: unknown, path: string): Problem {
+  if (!isToolError(error)) throw error;
+  return { severity: 'error', path, message: error.message, hint: error.hint ?? '' };
 }
 
 /** Formats a position in a file: `tools.json:3:14`. */

@@ -1,6 +1,6 @@
 // Search paths as written in the configuration: directories, library directories and ignore globs (RES-5).
 
-import { ToolError } from './error.js';
+import { orNothing, ToolError } from './error.js';
 import { compileGlob } from './glob.js';
 import { isRecord } from './json.js';
 
@@ -55,12 +55,7 @@ function isText(value: unknown): value is string {
 
 function isGlob(value: unknown): boolean {
   if (!isText(value)) return false;
-  try {
-    compileGlob(value);
-    return true;
-  } catch {
-    return false;
-  }
+  return orNothing(() => compileGlob(value)) !== undefined;
 }
 
 /** Returns the directory of an entry, as written. Throws `invalid_definition` for an ignore entry. */

@@ -103,8 +103,8 @@ function editDistance(from: string, to: string, limit: number): number {
 }
 
 /** Shortens a path for display: relative to the workdir or to the home directory if it is inside. */
-export function shortenPath(path: string, workdir: string, home: string | undefined): string {
-  if (path.startsWith(`${workdir}/`)) return path.slice(workdir.length + 1);
+export function shortenPath(path: string, workdir: string | undefined, home: string | undefined): string {
+  if (workdir !== undefined && path.startsWith(`${workdir}/`)) return path.slice(workdir.length + 1);
   return home !== undefined && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { findForeignPaths } from '../catalog/narrow-places.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
-import { type Problem, toProblem } from '../core/problem.js';
+import { type Problem, problemOf, toProblem } from '../core/problem.js';
 import {
   type Cascade,
   type CascadeResolver,
@@ -75,8 +75,7 @@ function createProblems(
       try {
         levels.inheritedBy(skill, snapshot);
       } catch (error) {
-        if (!isToolError(error)) throw error;
-        add({ severity: 'error', path: skill.file, message: error.message, hint: error.hint ?? '' });
+        add(problemOf(error, skill.file));
       }
     };
     for (const skill of skills) checkInherited(skill);

@@ -25,7 +25,7 @@ export function admittedPath(path: string, boundary: Boundary | undefined): stri
 
 /** Like `admittedPath`, for an open file: a link that is exchanged after it was opened makes no difference. */
 export function isDescriptorAdmitted(descriptor: number, path: string, stats: Stats, boundary: Boundary): boolean {
-  const real = pathOfDescriptor(descriptor) ?? pathOfFile(path, stats);
+  const real = orNothing(() => readlinkSync(`/proc/self/fd/${descriptor}`)) ?? pathOfFile(path, stats);
   const isInside = (directory: string | undefined): boolean =>
     real !== undefined && directory !== undefined && isWithin(directory, real);
   // The directory is rarely a link itself.
@@ -93,10 +93,6 @@ function findLinkOut(path: string, boundary: Boundary): string | undefined {
     if (contained(current, boundary) === undefined) return current;
   }
   return undefined;
-}
-
-function pathOfDescriptor(descriptor: number): string | undefined {
-  return orNothing(() => readlinkSync(`/proc/self/fd/${descriptor}`));
 }
 
 // Where descriptors have no path: the path is that of the open file only if it still leads to it.

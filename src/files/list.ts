@@ -1,15 +1,12 @@
 // Lists directories that may be missing or unreadable.
 
 import { type Dirent, readdirSync } from 'node:fs';
+import { orNothing } from '../core/error.js';
 import { compareText } from '../core/text.js';
 
 /** Returns the entries of a directory; none if it cannot be read. */
 export function entriesOf(directory: string): Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true });
-  } catch {
-    return [];
-  }
+  return orNothing(() => readdirSync(directory, { withFileTypes: true })) ?? [];
 }
 
 /** Returns the names in a directory, sorted; none if it cannot be read. */

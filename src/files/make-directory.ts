@@ -2,6 +2,7 @@
 
 import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { orNothing } from '../core/error.js';
 
 /** Unlike the recursive mode of Node, does not report an input/output error as a missing directory. */
 export function makeDirectory(directory: string, mode = 0o700): void {
@@ -10,6 +11,17 @@ export function makeDirectory(directory: string, mode = 0o700): void {
   makeDirectory(dirname(directory), mode);
   const stillMissing = tryMake(directory, mode);
   if (stillMissing !== undefined) throw stillMissing;
+}
+
+/** Returns the missing directories up to and including this one, outermost first. */
+export function missingAbove(directory: string): string[] {
+  const missing: string[] = [];
+  for (let at = directory; !isThere(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
+  return missing;
+}
+
+function isThere(path: string): boolean {
+  return orNothing(() => lstatSync(path, { throwIfNoEntry: false })) !== undefined;
 }
 
 // Returns the error if a parent is missing.

@@ -1,6 +1,7 @@
 // Identifies the npm packages that modules import, by their versions and the bytes of all their files (POL-25).
 
 import { dirname, join } from 'node:path';
+import { orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { FileIdentity } from '../core/origin.js';
 import { digestFile, digestParts } from './digest.js';
@@ -62,12 +63,7 @@ function findPackage(name: string, from: string): string | undefined {
 
 function readManifest(directory: string): { readonly version: string; readonly dependencies: readonly string[] } {
   const reading = readHead(join(directory, 'package.json'), MAX_MANIFEST_BYTES);
-  let manifest: unknown;
-  try {
-    manifest = 'fault' in reading ? undefined : JSON.parse(reading.bytes.toString('utf8'));
-  } catch {
-    manifest = undefined;
-  }
+  const manifest = orNothing(() => ('fault' in reading ? {} : (JSON.parse(reading.bytes.toString('utf8')) as unknown)));
   if (!isRecord(manifest)) return { version: '?', dependencies: [] };
   const { version, dependencies, optionalDependencies, peerDependencies } = manifest;
   const names = [dependencies, optionalDependencies, peerDependencies].flatMap((table) =>

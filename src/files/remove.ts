@@ -26,6 +26,20 @@ export function removeTree(path: string): void {
   });
 }
 
+/** Removes empty directories and returns those that are still there. */
+export function removeEmpty(directories: readonly string[]): string[] {
+  return [...directories]
+    .sort((a, b) => b.length - a.length)
+    .filter((directory) => {
+      try {
+        rmdirSync(directory);
+        return false;
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+      }
+    });
+}
+
 function ifPresent(remove: () => void): void {
   try {
     remove();

@@ -3,6 +3,7 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { orNothing } from '../core/error.js';
 
 /** Whether `path` is `directory` or below it; does not resolve links. */
 export function isWithin(directory: string, path: string): boolean {
@@ -17,11 +18,7 @@ export function isWithin(directory: string, path: string): boolean {
 
 /** Resolves all links of a path; undefined if it does not exist. */
 export function realPath(path: string): string | undefined {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => realpathSync.native(path));
 }
 
 /** Returns the `file:` URI of an absolute path. */

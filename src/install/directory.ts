@@ -1,6 +1,6 @@
 // Directories and symbolic links.
 
-import { readlinkSync, renameSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
+import { readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { orNothing } from '../core/error.js';
 import { canonicalPath } from '../files/contained-path.js';
@@ -15,27 +15,6 @@ export function isDirectory(path: string): boolean {
 /** Whether anything exists at a path, a dangling link included. */
 export function isOccupied(path: string): boolean {
   return lstatOrNothing(path) !== undefined;
-}
-
-/** Returns the missing directories up to and including this one, outermost first. */
-export function missingAbove(directory: string): string[] {
-  const missing: string[] = [];
-  for (let at = directory; !isOccupied(at) && dirname(at) !== at; at = dirname(at)) missing.unshift(at);
-  return missing;
-}
-
-/** Removes empty directories and returns those that are still there. */
-export function removeEmpty(directories: readonly string[]): string[] {
-  return [...directories]
-    .sort((a, b) => b.length - a.length)
-    .filter((directory) => {
-      try {
-        rmdirSync(directory);
-        return false;
-      } catch (error) {
-        return (error as NodeJS.ErrnoException).code !== 'ENOENT';
-      }
-    });
 }
 
 export interface Link {

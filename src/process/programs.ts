@@ -1,7 +1,7 @@
 // Identifies programs by their place and their bytes, with the interpreters that run them (POL-25).
 
 import { basename, dirname, join } from 'node:path';
-import { isToolError } from '../core/error.js';
+import { isToolError, orNothing } from '../core/error.js';
 import type { FileIdentity } from '../core/origin.js';
 import type { World } from '../core/snapshot.js';
 import { digestFile, digestParts } from '../files/digest.js';
@@ -97,12 +97,8 @@ function formatState({ device, inode, size, changedMs, mode }: FileIdentity): st
 
 // Hashed again if the file is damaged, or another user could have written it.
 function readKept(path: string): string | undefined {
-  try {
-    const text = readStateFile(path, 64);
-    return text !== undefined && SHA256.test(text) ? text : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = orNothing(() => readStateFile(path, 64));
+  return text !== undefined && SHA256.test(text) ? text : undefined;
 }
 
 // Hashed again by the next process if it cannot be written.

@@ -1,5 +1,7 @@
 // The formats of strings, by name: JSON Schema 2020-12 without those for international names, and `url`.
 
+import { orNothing } from '../core/error.js';
+
 // Unreserved characters, sub-delimiters and percent-encoded bytes (RFC 3986).
 const URI_CHARACTER = String.raw`[\w.~!$&'()*+,;=-]|%[0-9a-f]{2}`;
 const AUTHORITY = new RegExp(
@@ -104,10 +106,5 @@ function isIpv6(value: string): boolean {
 
 /** Whether a text is a regular expression; patterns of other languages may not be. */
 export function isRegex(value: string): boolean {
-  try {
-    new RegExp(value, 'u');
-    return true;
-  } catch {
-    return false;
-  }
+  return orNothing(() => new RegExp(value, 'u')) !== undefined;
 }

@@ -1,6 +1,6 @@
 // One validation of a value: its budget (TOOL-23), where it is, and the faults found so far.
 
-import { canonicalJson, describeValue, escapePointer, type Json } from '../core/json.js';
+import { canonicalJson, describeValue, type Json, toPointer } from '../core/json.js';
 import type { Fault } from '../core/schema.js';
 
 /** Steps that a validation may take without a pause: a few milliseconds. */
@@ -200,8 +200,7 @@ export class Run extends Budget {
   }
 
   private pointer(property?: string): string {
-    const steps = property === undefined ? this.path : [...this.path, property];
-    return steps.map((step) => `/${escapePointer(String(step))}`).join('');
+    return toPointer(property === undefined ? this.path : [...this.path, property]);
   }
 
   // Spends what it takes to write the value as text.

@@ -1,7 +1,7 @@
 // Schemas of libraries that implement Standard Schema and Standard JSON Schema.
 
 import { ToolError } from '../core/error.js';
-import { describeValue, escapePointer, isRecord } from '../core/json.js';
+import { describeValue, isRecord, toPointer } from '../core/json.js';
 import type { Fault, JsonSchema, Schema } from '../core/schema.js';
 import { createJsonSchema } from './json.js';
 import { findInZod, findMarked, MARKING, type Side, type Unpublished } from './unpublished.js';
@@ -120,7 +120,7 @@ function toFault({ message, path = [] }: StandardIssue, value: unknown): Fault {
   for (const step of steps) found = isIndexable(found) ? found[step] : undefined;
   return {
     kind: 'value',
-    path: steps.map((step) => `/${escapePointer(step)}`).join(''),
+    path: toPointer(steps),
     expected: `acceptable (${message})`,
     got: found === undefined ? 'no value' : describeValue(found),
   };

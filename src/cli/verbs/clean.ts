@@ -1,10 +1,11 @@
 // `wield doctor --clean`: removes caches, expired data and unreferenced objects.
 
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { orNothing } from '../../core/error.js';
 import { count, formatBytes } from '../../core/text.js';
 import { isAbandonedContender } from '../../files/lock.js';
+import { statOrNothing } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { toFileError } from '../../files/state.js';
 import { isWithin } from '../../files/within.js';
@@ -42,7 +43,9 @@ export const clean: Verb = {
       (path) => !isWithin(cache, path) && (isAbandoned(path) || isAbandonedContender(path)),
     );
     const outside = findOutside(world.home, workdir);
-    const found = [...new Set([...findFiles(cache), ...stale, ...abandoned, ...outside])].map(toRemovable);
+    const found = [...new Set([...findFiles(cache), ...stale, ...abandoned, ...outside])].map(
+      (path): Removable => ({ path, bytes: statOrNothing(path)?.size ?? 0 }),
+    );
     if (!dryRun) for (const { path } of found) remove(path);
     const expired = stores.results.clean(configuration().settings.results, { dryRun });
     const unreachable = await stores.documents.clean({ dryRun });
@@ -90,8 +93,4 @@ function remove(path: string): void {
   } catch (error) {
     throw toFileError(error, 'write', path);
   }
-}
-
-function toRemovable(path: string): Removable {
-  return { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
 }

@@ -3,7 +3,7 @@
 import type { Caller } from '../../core/caller.js';
 import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { parseJson } from '../../core/json.js';
-import { quoteOutside, revealHidden } from '../../core/text.js';
+import { quoteOutside, revealHidden, shortenPath } from '../../core/text.js';
 import type { Explanation, RuleText } from '../../core/toolbox.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
 import { inputName, readInput } from '../input.js';
@@ -81,7 +81,6 @@ function print(terminal: Terminal, { verdict, unmatched, sandbox }: Explanation,
 }
 
 function toRow({ text, file, line }: RuleText, home: string | undefined): readonly [string, string] {
-  const shown =
-    file !== null && home !== undefined && file.startsWith(`${home}/`) ? `~${file.slice(home.length)}` : file;
-  return [shown === null ? '' : `${quoteOutside(shown, 500)}:${line}`, quoteOutside(revealHidden(text), 2000)];
+  const place = file === null ? '' : `${quoteOutside(shortenPath(file, undefined, home), 500)}:${line}`;
+  return [place, quoteOutside(revealHidden(text), 2000)];
 }

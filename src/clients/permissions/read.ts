@@ -3,6 +3,7 @@
 import { isRecord } from '../../core/json.js';
 import type { SelectorPolicy } from '../../core/selector.js';
 import { quoteOutside } from '../../core/text.js';
+import { valueAt } from '../forms/form.js';
 
 /** A pattern for tools of servers; `*` matches any text. */
 export interface ToolPattern {
@@ -30,12 +31,6 @@ const ANY = '*';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function valueAt(document: unknown, key: string): unknown {
-  let value = document;
-  for (const part of key.split('.')) value = isRecord(value) ? value[part] : undefined;
-  return value;
-}
-
 function show(key: string, value: unknown): string {
   return `${key}: ${quoteOutside(typeof value === 'string' ? value : JSON.stringify(value), 200)}`;
 }
@@ -47,7 +42,7 @@ function readList(
   policy: SelectorPolicy,
   read: (entry: string) => Pick<Permission, 'patterns' | 'reason'>,
 ): Permission[] {
-  const value = valueAt(document, key);
+  const value = valueAt(document, key.split('.'));
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) return [listed(key, value, policy, 'it is not a list')];
   return value.map((entry) =>
@@ -63,14 +58,14 @@ function listed(key: string, value: unknown, policy: SelectorPolicy, reason: str
 
 // A table of rules that is something else is listed too.
 function listMalformed(document: unknown, key: string): Permission[] {
-  const value = valueAt(document, key);
+  const value = valueAt(document, key.split('.'));
   return value === undefined || isRecord(value) ? [] : [listed(key, value, 'deny', 'it is not a table')];
 }
 
 /** Lists keys that restrict or permit something that is no rule here. */
 function listKeys(document: unknown, keys: readonly string[], policy: SelectorPolicy, reason: string): Permission[] {
   return keys.flatMap((key) => {
-    const value = valueAt(document, key);
+    const value = valueAt(document, key.split('.'));
     return value === undefined || value === null ? [] : [listed(key, value, policy, reason)];
   });
 }
@@ -97,7 +92,7 @@ function readClaudeRule(entry: string): Pick<Permission, 'patterns' | 'reason'> 
 }
 
 const readClaude: PermissionReader = (document) => {
-  const denied = valueAt(document, 'deniedMcpServers');
+  const denied = valueAt(document, ['deniedMcpServers']);
   return [
     ...listMalformed(document, 'permissions'),
     ...readList(document, 'permissions.deny', 'deny', readClaudeRule),
@@ -133,7 +128,7 @@ function readMode(key: string, mode: unknown, pattern: ToolPattern): Permission[
 }
 
 const readCodex: PermissionReader = (document) => {
-  const servers = valueAt(document, 'mcp_servers');
+  const servers = valueAt(document, ['mcp_servers']);
   const ofServers = Object.entries(isRecord(servers) ? servers : {}).flatMap(([server, fields]) => {
     const key = `mcp_servers.${quoteOutside(server, 60)}`;
     if (!isRecord(fields)) return [listed(key, fields, 'deny', UNKNOWN)];
@@ -189,7 +184,7 @@ function readGeminiRule(entry: string): Pick<Permission, 'patterns' | 'reason'> 
 }
 
 const readGemini: PermissionReader = (document) => {
-  const servers = valueAt(document, 'mcpServers');
+  const servers = valueAt(document, ['mcpServers']);
   const ofServers = Object.entries(isRecord(servers) ? servers : {}).flatMap(([server, fields]): Permission[] => {
     if (!isRecord(fields)) return [];
     const key = `mcpServers.${quoteOutside(server, 60)}`;

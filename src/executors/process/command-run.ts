@@ -75,7 +75,7 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
     const final = { ...plan, argv, stdin, environment, cwd: directory ?? plan.cwd, sandbox };
     // Output that is changed afterwards can be neither streamed nor spilled.
     const isKept = changesOutput(command) && scope.onBackground === undefined;
-    const outcome = await runPlan(final, isKept ? withoutStream(scope) : scope, world);
+    const outcome = await runPlan(final, isKept ? { ...scope, stream: undefined, spill: undefined } : scope, world);
     const output = toOutput(final, outcome);
     const shaped =
       toError(final, outcome) === undefined ? await shape({ ...run, plan: final }, output, outcome, slots) : output;
@@ -165,10 +165,6 @@ function changesOutput({ execution, postProcess }: CommandPlan): boolean {
     execution.hints.length > 0 ||
     execution.sideRead !== undefined
   );
-}
-
-function withoutStream(scope: CallScope): CallScope {
-  return { ...scope, stream: undefined, spill: undefined };
 }
 
 // Applies postProcess, hints, the line limit and sideRead, in this order.

@@ -1,6 +1,6 @@
 // Turns the operations of a document into tools.
 
-import { compileGlob } from '../../core/glob.js';
+import { createNameFilter } from '../../core/glob.js';
 import type { HttpAction, HttpSettings } from '../../core/http.js';
 import { isRecord } from '../../core/json.js';
 import { normalizeTags } from '../../core/name.js';
@@ -97,18 +97,12 @@ export function readOperations(document: OpenDocument, limits: ReadLimits, optio
 }
 
 // `include` and `exclude` are globs of tool names, of `METHOD /path`, or of tags.
-function createFilter({ include, exclude }: HttpSettings): (name: string, operation: Operation) => boolean {
-  const toMatcher = (patterns: readonly string[]) => {
-    const globs = patterns.map((pattern) => compileGlob(pattern));
-    return (texts: readonly string[]): boolean => globs.some((glob) => texts.some((text) => glob.matches(text)));
-  };
-  const isIncluded = include && toMatcher(include);
-  const isExcluded = exclude && toMatcher(exclude);
+function createFilter(settings: HttpSettings): (name: string, operation: Operation) => boolean {
+  const isWanted = createNameFilter(settings);
   return (name, { method, path, located: { node } }) => {
     const tags = Array.isArray(node.tags) ? node.tags.map(String) : [];
     const id = typeof node.operationId === 'string' ? [node.operationId] : [];
-    const texts = [name, ...id, `${method.toUpperCase()} ${path}`, ...tags];
-    return isIncluded?.(texts) !== false && isExcluded?.(texts) !== true;
+    return isWanted([name, ...id, `${method.toUpperCase()} ${path}`, ...tags]);
   };
 }
 

@@ -1,5 +1,6 @@
 // The header of Raycast script commands: `@raycast.title`, `@raycast.description`, `@raycast.argument1` to `3`.
 
+import { orNothing } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { sanitize } from '../../core/text.js';
 import type { HeaderParameter } from './fields.js';
@@ -42,12 +43,7 @@ function readArgument(
   number: number,
   taken: readonly HeaderParameter[],
 ): { readonly parameter: HeaderParameter; readonly encoded: boolean } | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(written);
-  } catch {
-    return undefined;
-  }
+  const value = orNothing(() => JSON.parse(written) as unknown);
   if (!isRecord(value)) return undefined;
   const placeholder = typeof value.placeholder === 'string' ? value.placeholder : '';
   const word = placeholder

@@ -76,7 +76,7 @@ function findMarks(text: string): Mark[] {
     while (range < code.length && code[range]![1] <= at) range++;
     if (range < code.length && code[range]![0] <= at) continue;
     if (inline !== undefined) {
-      marks.push({ at, text: whole, reference: { kind: toKind(inline), ref: ref!.trim() } });
+      marks.push({ at, text: whole, reference: { kind: inline === 'tool' ? 'tool' : 'skill', ref: ref!.trim() } });
     } else if (block === undefined) marks.push({ at, text: whole, block: 'close' });
     else if ((block === 'tool' || block === 'skill') && attributes !== undefined) {
       const found = ATTRIBUTE.exec(attributes);
@@ -85,10 +85,6 @@ function findMarks(text: string): Mark[] {
     } else marks.push({ at, text: whole, block: 'open' });
   }
   return marks;
-}
-
-function toKind(text: string): TextReference['kind'] {
-  return text === 'tool' ? 'tool' : 'skill';
 }
 
 function valueText(value: Json | undefined): string {

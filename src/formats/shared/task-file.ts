@@ -5,9 +5,9 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { findDestructiveWord } from '../../core/destructive-words.js';
 import { isToolError } from '../../core/error.js';
 import type { FileState, Format, Reading } from '../../core/format.js';
-import { compileGlob } from '../../core/glob.js';
+import { createNameFilter } from '../../core/glob.js';
 import { isToolName } from '../../core/name.js';
-import type { Place, ToolFilter } from '../../core/origin.js';
+import type { Place } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import { compareText, listSome, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -227,7 +227,7 @@ function toTools(
   place: Place,
   { name: format, prefix }: TaskFormatOptions,
 ): Pick<Reading, 'problems'> & { readonly tools: Tool[] } {
-  const isWanted = createFilter(place.filter);
+  const isWanted = createNameFilter(place.filter);
   const tools = new Map<string, { readonly tool: Tool; readonly task: string }>();
   const problems: Problem[] = findings.map((one) => toProblem(own.path, one.severity ?? 'warning', one));
   const report = (message: string, hint: string, line?: number): void => {
@@ -284,16 +284,6 @@ function toName(parts: readonly string[]): string {
     .map((part) => part.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^-+|-+$/g, ''))
     .filter((part) => part !== '')
     .join('-');
-}
-
-function createFilter({ include, exclude }: ToolFilter = {}): (names: readonly string[]) => boolean {
-  const toMatcher = (patterns: readonly string[]) => {
-    const globs = patterns.map((pattern) => compileGlob(pattern));
-    return (names: readonly string[]): boolean => globs.some((glob) => names.some((name) => glob.matches(name)));
-  };
-  const isIncluded = include && toMatcher(include);
-  const isExcluded = exclude && toMatcher(exclude);
-  return (names) => isIncluded?.(names) !== false && isExcluded?.(names) !== true;
 }
 
 // TSK-7: `dev`, `start:web`, `test:watch`; but not `build:dev`, which ends.

@@ -2,8 +2,9 @@
 
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
+import { removeEmpty } from '../../files/remove.js';
 import { hashTree } from '../../files/tree.js';
-import { isOccupied, type Link, linkKey, removeEmpty } from '../directory.js';
+import { isOccupied, type Link, linkKey } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import { digestFiles, portableHash } from '../hashes.js';
 import { approveHooks, changedError, runHook } from '../hooks.js';

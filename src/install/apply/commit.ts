@@ -6,22 +6,12 @@ import { isToolError, systemReason, ToolError } from '../../core/error.js';
 import { anything, list, object, optional, string, strings } from '../../core/shape.js';
 import { namesIn } from '../../files/list.js';
 import { isLocked } from '../../files/lock.js';
-import { makeDirectory } from '../../files/make-directory.js';
+import { makeDirectory, missingAbove } from '../../files/make-directory.js';
 import { readStateFile, statOrNothing } from '../../files/read.js';
-import { removeFile, removeTree } from '../../files/remove.js';
+import { removeEmpty, removeFile, removeTree } from '../../files/remove.js';
 import { readState, toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
-import {
-  isOccupied,
-  type Link,
-  linkKey,
-  missingAbove,
-  putLink,
-  readLink,
-  removeEmpty,
-  removeLink,
-  TEMPORARY_LINK,
-} from '../directory.js';
+import { isOccupied, type Link, linkKey, putLink, readLink, removeLink, TEMPORARY_LINK } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
 import { LOCK_NAME, writeLock } from '../lock-file.js';
 import { itemKey } from '../manifest/item-name.js';

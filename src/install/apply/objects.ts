@@ -6,9 +6,9 @@ import { orNothing } from '../../core/error.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
 import { namesIn } from '../../files/list.js';
 import { makeDirectory } from '../../files/make-directory.js';
-import { removeTree } from '../../files/remove.js';
+import { removeEmpty, removeTree } from '../../files/remove.js';
 import { hashTree } from '../../files/tree.js';
-import { isOccupied, removeEmpty } from '../directory.js';
+import { isOccupied } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import { type InstalledItem, loadInstalled } from '../state.js';
 

@@ -63,7 +63,7 @@ export async function fetchCommit(
     const list = (variables?: object) => run(['ls-remote', '--symref', '--', url], variables);
     const { ok, stdout, stderr } = await list();
     if (ok) return stdout.toString('utf8');
-    if (!isRedirected(stderr) || redirects === 0) throw gitError(url, 'could not reach', stderr);
+    if (!REDIRECTED.test(stderr) || redirects === 0) throw gitError(url, 'could not reach', stderr);
     url = findMoved(url, (await list(SHOW_HEADERS)).stderr);
     return listRefs(redirects - 1);
   };
@@ -143,11 +143,6 @@ const REQUEST = '/info/refs?service=git-upload-pack';
 
 // Shows the headers of responses in stderr; values that are secret are left out by git.
 const SHOW_HEADERS = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1' };
-
-// Whether git failed because of a redirect.
-function isRedirected(stderr: string): boolean {
-  return REDIRECTED.test(stderr);
-}
 
 /** Returns where a repository has moved: an https address no nearer than the given one (INS-78). Throws `unavailable` for others. */
 export function findMoved(url: string, stderr: string): string {

@@ -2,7 +2,7 @@
 
 import { dirname, join, posix, relative } from 'node:path';
 import { NAMED_FILES } from '../../core/skill.js';
-import { compareText } from '../../core/text.js';
+import { compareText, decodeUri } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import type { TreeFile } from '../../files/tree.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -72,7 +72,7 @@ function pathsIn(text: string, bases: readonly string[]): string[] {
     /(?:^|[/\\@])\.\.[/\\]/.test(word),
   );
   return [...new Set(words)].flatMap((word) => {
-    const plain = decode(
+    const plain = decodeUri(
       word
         .replace(/^@/, '')
         .replace(/[#?].*$/, '')
@@ -82,12 +82,4 @@ function pathsIn(text: string, bases: readonly string[]): string[] {
     if (plain.includes('\0') || posix.isAbsolute(plain) || Buffer.byteLength(plain) > 1000) return [];
     return bases.map((base) => posix.normalize(posix.join(base, plain)));
   });
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -2,7 +2,7 @@
 
 import type { TraceParent } from '../../core/caller.js';
 import type { Progress } from '../../core/context.js';
-import { toToolError } from '../../core/error.js';
+import { orNothing, toToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import { RpcError, UnreadError } from '../../net/mcp.js';
@@ -242,12 +242,9 @@ function connectionClosed(): LostError {
 function readErrorBody(error: Error, id: string): RpcError | undefined {
   const { data } = error as { readonly data?: { readonly text?: unknown } };
   if (statusOf(error) !== 404 || typeof data?.text !== 'string') return undefined;
-  try {
-    const body: unknown = JSON.parse(data.text);
-    return isRecord(body) && body.id === id && isRecord(body.error) ? toRpcError(body.error) : undefined;
-  } catch {
-    return undefined;
-  }
+  const { text } = data;
+  const body = orNothing(() => JSON.parse(text) as unknown);
+  return isRecord(body) && body.id === id && isRecord(body.error) ? toRpcError(body.error) : undefined;
 }
 
 function settleWith({ result, error }: Fields, waiter: Waiter): void {

@@ -102,7 +102,9 @@ function appliesTo({ selectors }: SandboxRule, name: string): boolean {
 /** Throws `unavailable` for a tool that a rule puts into a sandbox without the rest of its server (EXE-70). */
 export function assertWholeServer(tool: Tool, { name }: Pick<ServerEntry, 'name'>, settings: SandboxSettings): void {
   const rule = settings.rules.find(
-    (one) => !appliesTo(one, name) && profilesOf(tool, { profiles: new Map(), rules: [one] }).some(isRequiredRule),
+    (one) =>
+      !appliesTo(one, name) &&
+      profilesOf(tool, { profiles: new Map(), rules: [one] }).some(({ by, required }) => by !== 'tool' && required),
   );
   if (rule === undefined) return;
   throw new ToolError('unavailable', `a [[sandbox]] rule matches ${tool.name}, but a server runs as a whole`, {
@@ -117,8 +119,4 @@ export function keepsSandbox({ name, place }: Pick<ServerEntry, 'name' | 'place'
     hint: `change its entry in ${place.file}, or the [sandbox] tables and rules that name it, and leave out --sandbox`,
     data: { server: name },
   });
-}
-
-function isRequiredRule({ by, required }: AppliedProfile): boolean {
-  return by !== 'tool' && required;
 }

@@ -72,12 +72,8 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
 
 function parse(request: IncomingMessage, host: string): URL | undefined {
   if (request.method !== 'GET') return undefined;
-  try {
-    const url = new URL(request.url ?? '', `http://${host}`);
-    return url.pathname === PATH ? url : undefined;
-  } catch {
-    return undefined;
-  }
+  const url = orNothing(() => new URL(request.url ?? '', `http://${host}`));
+  return url?.pathname === PATH ? url : undefined;
 }
 
 // Compares digests in constant time.

@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { isToolError, toToolError } from '../../../core/error.js';
-import { formatPosition, type Problem } from '../../../core/problem.js';
+import { toToolError } from '../../../core/error.js';
+import { formatPosition, type Problem, problemOf } from '../../../core/problem.js';
 import { count, formatDuration, shortenPath } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
@@ -197,7 +197,7 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
         problems.push(warn(action.file, message, 'write its real path instead'));
       }
     } catch (error) {
-      problems.push(toProblem(error, action.file));
+      problems.push(problemOf(error, action.file));
     }
   }
   return problems;
@@ -209,7 +209,9 @@ function trustProblems({ state: { trust }, machine: { wieldHome } }: NodeToolbox
     trust.list();
     return [];
   } catch (error) {
-    return [toProblem(error, join(wieldHome, 'trust.json'))];
+    const path = join(wieldHome, 'trust.json');
+    const problem = problemOf(error, path);
+    return [{ ...problem, message: problem.message.replace(`${path} `, '') }];
   }
 }
 
@@ -228,7 +230,7 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
       ...problems,
     ];
   } catch (error) {
-    return [toProblem(error, directory)];
+    return [problemOf(error, directory)];
   }
 }
 
@@ -254,11 +256,6 @@ async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
 
 function describeFile(problem: Problem, { workspace: { workdir }, machine: { world } }: NodeToolbox): string {
   return formatPosition(shortenPath(problem.path, workdir, world.home), problem);
-}
-
-function toProblem(error: unknown, path: string): Problem {
-  if (!isToolError(error)) throw error;
-  return { severity: 'error', path, message: error.message.replace(`${path} `, ''), hint: error.hint ?? '' };
 }
 
 function warn(path: string, message: string, hint: string): Problem {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { type ErrorValue, ToolError, toToolError } from '../../../core/error.js';
 import { type Output, textPart } from '../../../core/result.js';
 import { formatBytes } from '../../../core/text.js';
-import type { FunctionAction, InlineModule, ModuleFiles } from '../../../core/tool.js';
+import type { FunctionAction, ModuleFiles } from '../../../core/tool.js';
 import { acceptHome } from '../../../files/home.js';
 import { type Collected, collectExports } from '../../../formats/module/collect.js';
 import { type Description, describe } from '../../../formats/module/description.js';
@@ -120,7 +120,7 @@ function tooLarge(tool: string, size: number, limit: number): ErrorValue {
 
 // Inline code exports a function; a file exports a definition, or a function with frontmatter.
 function findRun(exports: Exports, { source, export: name, offer, tool }: RunRequest): FunctionAction['run'] {
-  if (isInline(source)) {
+  if ('inline' in source) {
     const value = exports[name];
     if (typeof value === 'function') return value as FunctionAction['run'];
     throw new ToolError('exec_failed', `the code of ${tool} in ${source.file} exports no function`, {
@@ -151,10 +151,6 @@ function collect(exports: Exports, file: string): Collected {
     collected.set(exports, known);
   }
   return known;
-}
-
-function isInline(source: ModuleFiles | InlineModule): source is InlineModule {
-  return 'inline' in source;
 }
 
 function toRunError(error: unknown, tool: string): ToolError {
