@@ -192,31 +192,35 @@ describe('a state directory that cannot be written', () => {
 });
 
 describe('files', () => {
-  spec('POL-7', 'that are damaged, changed or renamed approve nothing, and doctor reports them', async () => {
-    const workspace = createAskingWorkspace();
-    const id = await askFor(workspace);
-    await wield(workspace, ['approvals', 'approve', id]);
-    const file = join(workspace.approvals, workspace.records()[0]!);
-    const whole = readFileSync(file, 'utf8');
-    for (const text of [
-      whole.slice(0, whole.length / 2),
-      '',
-      'null',
-      whole.replace('"branch": "main"', '"branch": "prod"'),
-      whole.replace('person cli', 'model mcp:x'),
-      whole.replace('"version": 1', '"version": 2'),
-    ]) {
-      expect(text).not.toBe(whole);
-      writeFileSync(file, text);
-      expect((await workspace.deploy('main')).status).toBe(5);
-      expect((await workspace.deploy('prod')).status).toBe(5);
-    }
-    expect((await wield(workspace, ['doctor'])).stdout).toContain('damaged or modified, so it is ignored');
-    writeFileSync(file, whole);
-    renameSync(file, file.replace(id, 'f'.repeat(16)));
-    expect((await workspace.deploy()).status).toBe(5);
-    expect(workspace.runs()).toEqual([]);
-  });
+  spec(
+    'POL-7 STA-8',
+    'that are damaged, changed, renamed or newer approve nothing, and doctor reports them',
+    async () => {
+      const workspace = createAskingWorkspace();
+      const id = await askFor(workspace);
+      await wield(workspace, ['approvals', 'approve', id]);
+      const file = join(workspace.approvals, workspace.records()[0]!);
+      const whole = readFileSync(file, 'utf8');
+      for (const text of [
+        whole.slice(0, whole.length / 2),
+        '',
+        'null',
+        whole.replace('"branch": "main"', '"branch": "prod"'),
+        whole.replace('person cli', 'model mcp:x'),
+        whole.replace('"version": 1', '"version": 2'),
+      ]) {
+        expect(text).not.toBe(whole);
+        writeFileSync(file, text);
+        expect((await workspace.deploy('main')).status).toBe(5);
+        expect((await workspace.deploy('prod')).status).toBe(5);
+      }
+      expect((await wield(workspace, ['doctor'])).stdout).toContain('damaged or modified, so it is ignored');
+      writeFileSync(file, whole);
+      renameSync(file, file.replace(id, 'f'.repeat(16)));
+      expect((await workspace.deploy()).status).toBe(5);
+      expect(workspace.runs()).toEqual([]);
+    },
+  );
 
   spec.thorough('POL-7', 'of a killed write are removed by clean', async () => {
     const workspace = createAskingWorkspace();

@@ -58,6 +58,28 @@ describe.concurrent('a file of a newer version', () => {
       expect(readFileSync(file, 'utf8')).toBe(newer);
     });
 
+  spec('STA-8', 'pins are refused, so that an installed tool does not run', async () => {
+    const workspace = await used();
+    const pins = join(workspace.home, '.wield/pins');
+    const [name = ''] = readdirSync(pins).filter((one) => one.endsWith('.json'));
+    const newer = readFileSync(join(pins, name), 'utf8').replace('"version": 1', '"version": 2');
+    writeFileSync(join(pins, name), newer);
+    const { error } = json(await wield(workspace, ['call', 'count', '--json']));
+    expect(error).toMatchObject({ code: 'unavailable', hint: expect.stringContaining('update wield') });
+    expect(readFileSync(join(pins, name), 'utf8')).toBe(newer);
+  });
+
+  spec('STA-8', 'installed servers are not used, and doctor says why', async () => {
+    const workspace = createWorkspace();
+    await wield(workspace, ['init']);
+    const file = join(workspace.home, '.wield/servers.json');
+    const entry = { entry: { command: 'false' }, source: 'other', digest: 'x', accepted: 'x', files: [] };
+    writeFileSync(file, JSON.stringify({ version: 2, servers: { other: entry } }));
+    const { stdout } = await wield(workspace, ['doctor']);
+    expect(stdout).toContain('was written by a newer version of wield');
+    expect(stdout).toContain('update wield');
+  });
+
   spec('STA-8', 'wield.lock is refused by a frozen install', async () => {
     const workspace = await used();
     const lock = workspace.write('wield.lock', '{ "version": 2, "sources": [] }');

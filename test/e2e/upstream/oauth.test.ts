@@ -448,20 +448,35 @@ describe('the browser flow', () => {
 });
 
 describe('stored logins', () => {
-  spec('UPS-21', 'ignores a login of another URL or version', async () => {
-    const upstream = await startLoginServer();
-    const setting = createSetting();
-    const server = toServer(upstream.url);
-    await logIn(server, setting);
-    const [file] = filesOf(setting);
-    const stored = JSON.parse(readFileSync(file!, 'utf8')) as Record<string, unknown>;
-    mkdirSync(setting.directory, { recursive: true });
-    for (const change of [{ url: 'http://127.0.0.1:1/mcp' }, { version: 2 }, { tokenEndpoint: 7 }]) {
-      writeFileSync(file!, JSON.stringify({ ...stored, ...change }));
+  spec(
+    'UPS-21 STA-8',
+    'ignores a login of another URL, refuses one of a newer version, which logging in replaces',
+    async () => {
+      const upstream = await startLoginServer();
+      const setting = createSetting();
+      const server = toServer(upstream.url);
+      await logIn(server, setting);
+      const [file] = filesOf(setting);
+      const stored = JSON.parse(readFileSync(file!, 'utf8')) as Record<string, unknown>;
+      mkdirSync(setting.directory, { recursive: true });
+      for (const change of [{ url: 'http://127.0.0.1:1/mcp' }, { version: 0 }, { tokenEndpoint: 7 }]) {
+        writeFileSync(file!, JSON.stringify({ ...stored, ...change }));
+        const error = await failure(() => connect(server, setting));
+        expect(error.message).toBe('notes: the stored login is not readable');
+      }
+      const newer = JSON.stringify({ ...stored, version: 2 });
+      writeFileSync(file!, newer);
       const error = await failure(() => connect(server, setting));
-      expect(error.message).toBe('notes: the stored login is not readable');
-    }
-  });
+      expect(error).toMatchObject({
+        code: 'unavailable',
+        message: `${file} was written by a newer version of wield`,
+        hint: expect.stringContaining('update wield'),
+      });
+      expect(readFileSync(file!, 'utf8')).toBe(newer);
+      await logIn(server, setting);
+      expect(JSON.parse(readFileSync(file!, 'utf8'))).toMatchObject({ version: 1 });
+    },
+  );
 });
 
 describe('the command', () => {
