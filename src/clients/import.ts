@@ -11,9 +11,10 @@ import { withSandbox } from '../upstream/entries/sandbox.js';
 import type { Client, ClientEnvironment, ClientFile, Scope } from './client.js';
 import { type ConfigFile, editConfig, parse, readConfig, toPlain, writeConfig } from './config-file.js';
 import { type ConvertedServer, convertServer } from './convert.js';
+import { isDockerProfile, readDockerProfile } from './docker-profile.js';
 import { valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
-import { ANY_CLIENTS, CLIENTS } from './table.js';
+import { ANY_CLIENT, ANY_CLIENTS, CLIENTS } from './table.js';
 import { findTables } from './tables.js';
 import { wieldFile } from './wield-file.js';
 
@@ -82,6 +83,8 @@ export function findSourceOf(path: string, environment: ClientEnvironment): Impo
 /** Returns the servers of a source by name. Throws if the file is invalid. */
 export function readServers({ client, file }: ImportSource): [string, unknown][] {
   const { document } = readConfig(file.path, client.form);
+  const plain = toPlain(document ?? {});
+  if (client.id === ANY_CLIENT && isDockerProfile(plain)) return readDockerProfile(plain);
   return findTables(document, file.tables(document)).flatMap((table): [string, unknown][] => {
     const servers = valueAt(document, table);
     if (!isRecord(servers)) return [];

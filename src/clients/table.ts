@@ -10,7 +10,18 @@ import { valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
 import { tomlForm } from './forms/toml.js';
 import { yamlForm } from './forms/yaml.js';
-import { type FieldReader, ignored, instead, oauth, ownRules, text, texts, time, transport } from './read-entry.js';
+import {
+  type FieldReader,
+  type Fields,
+  ignored,
+  instead,
+  oauth,
+  ownRules,
+  text,
+  texts,
+  time,
+  transport,
+} from './read-entry.js';
 
 // The directory in a variable, or one below the home directory.
 const directoryOf = ({ env, home }: ClientEnvironment, variable: string, otherwise: string): string => {
@@ -94,6 +105,41 @@ const keysOfGoose: FieldReader = (value, draft, field) => {
     draft.notes.push(`${field}: the value is in the client's keyring; set the variable ${String(name)}`);
   }
 };
+
+// The tokens of another program are for its registration at the login server.
+const login: FieldReader = (value, draft, field) => {
+  if (value !== false) draft.notes.push(`${field}: logins are not imported; run wield mcp login ${draft.name}`);
+};
+const bearer: FieldReader = (value, draft) => {
+  draft.headers.Authorization = `Bearer ${String(value)}`;
+};
+const bearerVariable: FieldReader = (value, draft) => {
+  draft.ownHeaders.Authorization = `Bearer \${${String(value)}}`;
+};
+// Says why an entry that was read from another form cannot be imported.
+const unusable: FieldReader = (value, draft) => {
+  draft.unusable ??= String(value);
+};
+
+// mcporter has two spellings of every field.
+const MCPORTER: Fields = Object.fromEntries(
+  Object.entries({
+    serverUrl: text('url'),
+    tokenCacheDir: login,
+    auth: login,
+    clientName: ignored,
+    oauthRedirectUrl: instead('a login uses a free port of this machine'),
+    bearerToken: bearer,
+    bearerTokenEnv: bearerVariable,
+    lifecycle: ignored,
+    logging: ignored,
+    resultMapping: instead('results are returned whole'),
+    executable: text('command'),
+  }).flatMap(([name, reader]) => [
+    [name, reader],
+    [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), reader],
+  ]),
+);
 
 const ROWS: readonly ClientRow[] = [
   {
@@ -326,17 +372,19 @@ function inExtension(extension: string, file: string) {
 
 export const CLIENTS: readonly Client[] = ROWS.map(toClient);
 
+export const ANY_CLIENT = 'file';
+
 /** Reads files of unknown clients: any table of servers, references in every form that is not also plain text. */
 export const ANY_CLIENTS: readonly Client[] = [undefined, tomlForm, yamlForm].map((form) =>
   toClient({
-    id: 'file',
+    id: ANY_CLIENT,
     name: 'a file',
     next: '',
     ...(form !== undefined && { form }),
     references: (value) => braces(dollarEnv(dollarPrefix(value))),
     user: [],
     table: () => [],
-    fields: { envFile, gallery: ignored, version: ignored, dev: ignored },
+    fields: { envFile, gallery: ignored, version: ignored, dev: ignored, unusable, ...MCPORTER },
   }),
 );
 

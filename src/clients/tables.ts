@@ -4,7 +4,18 @@ import { isRecord } from '../core/json.js';
 import { type KeyPath, valueAt } from './forms/form.js';
 
 const TABLE = /^(?:.+\.)?(?:mcpServers|mcp_servers|servers|context_servers|mcp|extensions)$/;
-const SERVER = ['command', 'cmd', 'url', 'serverUrl', 'httpUrl', 'baseUrl', 'base_url', 'uri'];
+const SERVER = [
+  'command',
+  'cmd',
+  'executable',
+  'url',
+  'serverUrl',
+  'server_url',
+  'httpUrl',
+  'baseUrl',
+  'base_url',
+  'uri',
+];
 
 /** Returns the tables of a client, then others of the file; a file without any may be a table itself. */
 export function findTables(document: unknown, own: readonly KeyPath[]): readonly KeyPath[] {

@@ -81,6 +81,78 @@ describe('clients', () => {
       { docs: { type: 'http', url: 'https://docs.example/mcp', headers: { Authorization: '$' + '{DOCS_KEY}' } } },
     ],
     [
+      'mcporter-fields.json',
+      {
+        mcpServers: {
+          a: { base_url: 'https://a.example', tokenCacheDir: '~/.mcporter/a', auth: 'oauth', client_name: 'x' },
+          b: { server_url: 'https://b.example', bearer_token_env: 'B_KEY', lifecycle: 'keep-alive' },
+          c: { url: 'https://c.example', bearerToken: '$' + '{C_KEY}', oauth_redirect_url: 'http://x' },
+          d: { executable: 'x', args: ['y'], lifecycle: { mode: 'ephemeral' }, logging: {}, token_cache_dir: 'z' },
+        },
+      },
+      {
+        a: { type: 'http', url: 'https://a.example' },
+        b: { type: 'http', url: 'https://b.example', headers: { Authorization: 'Bearer $' + '{B_KEY}' } },
+        c: { type: 'http', url: 'https://c.example', headers: { Authorization: 'Bearer $' + '{C_KEY}' } },
+        d: { command: 'x', args: ['y'] },
+      },
+    ],
+    [
+      'profile.json',
+      {
+        version: 1,
+        id: 'dev',
+        name: 'Dev',
+        servers: [
+          { type: 'image', image: 'mcp/time:latest' },
+          {
+            type: 'image',
+            image: 'mcp/db@sha256:0',
+            config: { host: 'h', paths: ['/a'] },
+            secrets: 'default',
+            tools: ['query'],
+            snapshot: {
+              server: {
+                name: 'db',
+                type: 'server',
+                image: 'mcp/db@sha256:0',
+                command: ['--host', '{{db.host}}'],
+                volumes: ['/data:/data:ro'],
+                user: '1000',
+                disableNetwork: true,
+                env: [{ name: 'HOST', value: '{{db.host}}' }],
+                secrets: [{ name: 'db.key', env: 'DB_KEY' }],
+              },
+            },
+          },
+          {
+            type: 'remote',
+            endpoint: 'https://r.example/mcp',
+            snapshot: { server: { name: 'far', type: 'remote', remote: { url: 'https://r.example/mcp' } } },
+          },
+        ],
+        secrets: { default: { provider: 'docker-desktop-store' } },
+      },
+      {
+        time: { command: 'docker', args: ['run', '-i', '--rm', '--init', 'mcp/time:latest'] },
+        db: {
+          command: 'docker',
+          args: [
+            ...['run', '-i', '--rm', '--init', '--network', 'none', '-u', '1000', '-v', '/data:/data:ro'],
+            ...['-e', 'HOST', '-e', 'DB_KEY', 'mcp/db@sha256:0', '--host', 'h'],
+          ],
+          env: { HOST: 'h', DB_KEY: '$' + '{DB_KEY}' },
+          allow: ['query'],
+        },
+        far: { type: 'http', url: 'https://r.example/mcp' },
+      },
+    ],
+    [
+      'profile.yaml',
+      'version: 1\nid: dev\nname: Dev\nservers:\n  - type: image\n    image: mcp/time:latest\n  - type: registry\n    source: https://r.example/v0/servers/x\n  - type: image\n    image: mcp/odd\n    snapshot:\n      server:\n        name: odd\n        env: [{ name: A, value: "{{odd.missing}}" }]\n',
+      { time: { command: 'docker', args: ['run', '-i', '--rm', '--init', 'mcp/time:latest'] } },
+    ],
+    [
       'settings.json',
       { 'editor.fontSize': 12, mcp: { inputs: [], servers: { a: { type: 'http', url: 'https://a.example' } } } },
       { a: { type: 'http', url: 'https://a.example' } },
