@@ -87,6 +87,12 @@ function prepareMarkdown({ renderer: { rules } }) {
     if (tokens[at].info === 'sh' && tokens[at].content.startsWith('$ ')) tokens[at].info = 'console';
     return fence(tokens, at, ...rest);
   };
+  // The corner of a table is not a heading.
+  const { th_open: openHeading } = rules;
+  rules.th_open = (tokens, at, options, env, self) => {
+    if (tokens[at + 1].content === '') for (const token of [tokens[at], tokens[at + 2]]) token.tag = 'td';
+    return (openHeading ?? self.renderToken.bind(self))(tokens, at, options, env, self);
+  };
   rules.image = (tokens, at, options, env, self) => {
     const size = sizeOf(join(ROOT, dirname(env.relativePath), decodeURI(tokens[at].attrGet('src'))));
     for (const [name, value] of Object.entries(size)) tokens[at].attrSet(name, String(value));

@@ -6,6 +6,7 @@ import type { Redis, RedisOptions } from 'ioredis';
 import { isToolError, ToolError } from '../core/error.js';
 import { redactKnown } from '../core/redact.js';
 import { decodeUri, sanitize } from '../core/text.js';
+import { settlesWithin } from '../core/time-limit.js';
 import type { FleetNames } from './names.js';
 
 /** Where the server of a fleet is, and how to log in. */
@@ -37,7 +38,17 @@ const PASSWORD = 'WIELD_FLEET_PASSWORD';
 const FIRST_ATTEMPT_MS = 5000;
 const SILENCE_MS = 2000;
 const MAX_PAUSE_MS = 300;
+const READY_MS = 1000;
 const MAX_DATABASE = 1_000_000;
+
+/** Whether Redis answers, for probes (FLT-87, FLT-90). */
+export async function answers(redis: Redis): Promise<boolean> {
+  try {
+    return await settlesWithin(redis.ping(), READY_MS);
+  } catch {
+    return false;
+  }
+}
 
 /** Parses the value of `--fleet`: `redis://[user[:password]@]host[:port][/database]`, `rediss://` with TLS, or `redis+unix:///path`. */
 export function parseFleetAddress(text: string, env: Readonly<Record<string, string | undefined>>): FleetAddress {

@@ -7,8 +7,8 @@ import type { CallScope, Dispatcher } from '../core/executor.js';
 import type { Plan, Variables } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
-import { cancelled, runWithinLimit, settlesWithin } from '../core/time-limit.js';
-import { begin, connect, explainFailure } from './connection.js';
+import { cancelled, runWithinLimit } from '../core/time-limit.js';
+import { answers, begin, connect, explainFailure } from './connection.js';
 import { type Job, type Order, type Refusal, type Reply, sealMessage, toBinding, toCallId } from './job.js';
 import { KEYED_MS, KeyedCalls } from './keyed-calls.js';
 import { type FleetNames, toNames } from './names.js';
@@ -23,7 +23,6 @@ import { tagOf } from './tag.js';
 import { Watch } from './watch.js';
 
 const KEPT_MS = 60_000;
-const READY_MS = 1000;
 // How often a worker is told that a call was cancelled, and how long its answer is awaited.
 const CANCEL_EVERY_MS = 100;
 const CANCEL_MS = 1500;
@@ -128,12 +127,8 @@ export class Front implements Dispatcher {
   }
 
   /** Whether Redis answers. */
-  async isReady(): Promise<boolean> {
-    try {
-      return await settlesWithin(this.#parts.redis.ping(), READY_MS);
-    } catch {
-      return false;
-    }
+  isReady(): Promise<boolean> {
+    return answers(this.#parts.redis);
   }
 
   async run(plan: Plan, scope: CallScope): Promise<Output> {

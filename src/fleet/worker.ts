@@ -8,7 +8,7 @@ import type { KnownSecrets } from '../core/redact.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { begin, connect, loadBullmq } from './connection.js';
+import { answers, begin, connect, loadBullmq } from './connection.js';
 import { type Job, type JobResult, openMessage, type Refusal } from './job.js';
 import { type FleetNames, toNames } from './names.js';
 import { createOffers, type Offers } from './offers.js';
@@ -146,6 +146,11 @@ export class Worker {
     const closed = Promise.all(this.#takers.map((taker) => taker.close().catch(() => {})));
     // Without Redis there is nobody to tell: it is enough that no call runs.
     while (!(await settlesWithin(closed, CLOSE_MS)) && this.#parts.running.size > 0);
+  }
+
+  /** Whether Redis answers. */
+  isReady(): Promise<boolean> {
+    return answers(this.#parts.redis);
   }
 
   async close(): Promise<void> {

@@ -1,11 +1,9 @@
 // `wield serve`: serves the tools over MCP, on stdio or HTTP.
 
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { pause, untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
-import { ToolError } from '../../core/error.js';
-import { count, sanitize } from '../../core/text.js';
+import { count } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
@@ -13,6 +11,7 @@ import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
 import { FLEET, readFleet, usesFleet } from '../fleet.js';
+import { type Address, listen, parseAddress } from '../listen.js';
 import { type CallMetrics, createCallMetrics, describeMetrics } from '../metrics.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
 import { describeDistrust } from '../runnable.js';
@@ -75,7 +74,7 @@ export const serve: Verb = {
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     if (call.flags.has('ui')) assertPage(toolbox, http);
     if (metrics === undefined) return serveOverStdio(call, toolbox);
-    const access = { ...parseAddress(String(http)), tokens: openTokens(call) };
+    const access = { ...parseAddress('http', String(http)), tokens: openTokens(call) };
     try {
       if (fleet !== undefined) front = await connectFront(call, toolbox);
       return await serveOverHttp(call, toolbox, { access, metrics, front, sessions: fleet?.state.sessions });
@@ -130,11 +129,6 @@ function assertPage({ machine }: NodeToolbox, http: string | true | undefined): 
   assertPerson(machine.insideCall, 'opening the page');
   // Over stdio the token would be in the log of the client.
   if (http === undefined) throw usageError('--ui needs --http', 'add --http 7070, or run wield ui beside it');
-}
-
-interface Address {
-  readonly host: string;
-  readonly port: number;
 }
 
 interface HttpServing {
@@ -225,24 +219,6 @@ function countCalls(toolbox: NodeToolbox): () => number {
   return () => running;
 }
 
-function listen(server: Server, { host, port }: Address): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE';
-      reject(
-        new ToolError(
-          'unavailable',
-          taken ? `port ${port} is in use` : `cannot listen on ${host}:${port}: ${error.message}`,
-          {
-            hint: 'choose another port, or 0 for any free one',
-          },
-        ),
-      );
-    });
-    server.listen(port, host.replace(/^\[|\]$/g, ''), () => resolve(server.address() as AddressInfo));
-  });
-}
-
 async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, port: number): Promise<void> {
   // `knownOnly`: starting this server must not start others (UPS-3).
   const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' }, knownOnly: true });
@@ -250,16 +226,4 @@ async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, 
   terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`);
   if (!toolbox.workspace.trusted && tools.some(needsTrust))
     terminal.err(`  ${describeDistrust(toolbox)}: models cannot call its tools until you run wield trust\n`);
-}
-
-function parseAddress(text: string): Address {
-  const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
-  const port = Number(match?.[2]);
-  if (!match || port > 65_535) {
-    throw usageError(
-      `--http "${sanitize(text)}" is not an address`,
-      'write PORT or HOST:PORT, for example --http 7070',
-    );
-  }
-  return { host: match[1] ?? '127.0.0.1', port };
 }

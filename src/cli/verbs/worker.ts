@@ -6,6 +6,8 @@ import { quoteOutside } from '../../core/text.js';
 import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
 import type { WorkerOptions } from '../../fleet/worker.js';
 import { assertFleet, FLEET, readFleet } from '../fleet.js';
+import { openHealth } from '../health.js';
+import { parseAddress } from '../listen.js';
 import { openProfile, PROFILE } from '../profile.js';
 import { describeDistrust } from '../runnable.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -22,6 +24,7 @@ export const worker: Verb = {
     fleet: FLEET,
     tags: option('TAG,…', 'Also run tools that need a worker with one of these tags'),
     concurrency: option('N', `Calls at the same time, per tag (default ${CONCURRENCY})`),
+    health: option('[HOST:]PORT', 'Answer probes at /healthz and /readyz; the default host is 127.0.0.1'),
     profile: PROFILE,
     trust: toggle('Trust this workspace while the worker runs'),
   },
@@ -30,6 +33,8 @@ export const worker: Verb = {
   async run(call) {
     const tags = readTags(call);
     const concurrency = readConcurrency(call);
+    const health = call.flags.get('health');
+    const address = health === undefined ? undefined : parseAddress('health', String(health));
     assertFleet(call);
     const [{ openWorker }, { openWorkerState }, { findUngrantedVariables }] = await Promise.all([
       import('../../fleet/worker.js'),
@@ -46,16 +51,19 @@ export const worker: Verb = {
       findUngrantedVariables(tool, toolbox.state.snapshot().settings, variables);
     const own = { toolbox, secrets, tags, concurrency, wieldHome, now: world.now, findUngranted };
     const opened = await openWorker({ ...fleet, ...own });
+    const probes = address && (await openHealth(address, () => opened.isReady()));
     terminal.out(`${opened.id}\n`);
     terminal.err(
       `  running calls of the fleet ${fleet.key.fleet} at ${fleet.address.shown} in ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,
     );
+    if (probes !== undefined) terminal.err(`  answering probes at ${address!.host}:${probes.port}\n`);
     if (!toolbox.workspace.trusted)
       terminal.err(`  ${describeDistrust(toolbox)}: calls of its tools are refused until you run wield trust\n`);
     // The configuration is read again whenever it changes.
     call.onHangup(() => terminal.err('  SIGHUP: the configuration is current\n'));
     await untilAborted(signal);
     await opened.drain();
+    probes?.close();
     await opened.close();
     await shared.close();
     return 0;

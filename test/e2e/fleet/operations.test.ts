@@ -86,6 +86,29 @@ describe.concurrent('a fleet', () => {
     expect(await probe('/healthz')).toBe(200);
   });
 
+  test('FLT-90', 'has workers that answer probes, and nothing else', async () => {
+    const redis = await startRedis();
+    const worker = await startHere(createMember(TOOLS), [...workerArgs(redis.url), '--health', '0']);
+    const [, address = ''] = /answering probes at (127\.0\.0\.1:\d+)/.exec(worker.stderr())!;
+    const probe = async (path: string, init: RequestInit = {}) => {
+      const response = await fetch(`http://${address}${path}`, init);
+      return [response.status, await response.text()];
+    };
+    expect([await probe('/healthz'), await probe('/readyz?verbose')]).toEqual([
+      [200, 'ok\n'],
+      [200, 'ok\n'],
+    ]);
+    for (const path of ['/', '/metrics', '/mcp', '/healthz/', '//healthz'])
+      expect(await probe(path), path).toEqual([404, 'not found\n']);
+    expect((await probe('/readyz', { method: 'POST', body: '{}' }))[0]).toBe(405);
+    await redis.kill();
+    await until(async () => (await probe('/readyz'))[0] === 503);
+    expect(await probe('/readyz')).toEqual([503, 'not ready\n']);
+    expect((await probe('/healthz'))[0]).toBe(200);
+    const wrong = await wield(createMember(TOOLS), [...workerArgs(redis.url), '--health', 'here']);
+    expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('--health "here" is not an address')]);
+  });
+
   test('FLT-86', 'rotates its key without losing a call, a question or a session', async () => {
     const redis = await startRedis();
     const [front, machine] = [createMember(TOOLS), createMember(TOOLS)];
