@@ -70,7 +70,12 @@ get() {
   case $from in
     http://* | https://*)
       if command -v curl >/dev/null; then
-        curl --fail --silent --show-error --location --output "$work/$1" "$from/$1"
+        # Also after a redirection.
+        case $from in
+          https://*) allowed='=https' ;;
+          *) allowed='=http,https' ;;
+        esac
+        curl --fail --silent --show-error --location --proto "$allowed" --output "$work/$1" "$from/$1"
       else
         wget --quiet --output-document="$work/$1" "$from/$1"
       fi

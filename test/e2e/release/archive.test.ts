@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import {
   copyFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -19,6 +20,8 @@ import { describe, expect } from 'vitest';
 import { built } from '../../support/built.js';
 import { json, wield } from '../../support/cli.js';
 import { ROOT } from '../../support/documents.js';
+import { listen } from '../../support/http.js';
+import { hasProgram, notInstalled } from '../../support/machine.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -79,6 +82,22 @@ describe.concurrent('install.sh', () => {
         .sort(),
     );
     expect(readlinkSync(join(workspace.home, '.local/bin/wield'))).toBe('../lib/wield/bin/wield');
+  });
+
+  const downloads = isLinux && (hasProgram('curl') || hasProgram('wget'));
+  specIf(downloads, isLinux ? notInstalled('curl') : NOT_LINUX, 'PKG-6', 'downloads, also by redirection', async () => {
+    const workspace = createWorkspace();
+    const from = release(workspace);
+    const server = await listen(({ url = '' }, response) => {
+      const file = join(from, url.replace('/files', ''));
+      if (url.startsWith('/latest/')) response.writeHead(302, { location: url.replace('latest', 'files') }).end();
+      else if (existsSync(file)) response.end(readFileSync(file));
+      else response.writeHead(404).end('not found');
+    });
+    expect((await install(workspace, '--from', `${server.origin}/latest/`)).stdout).toContain('installed  wield 0.1.0');
+    const missing = await install(workspace, '--from', `${server.origin}/other`);
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining(`cannot get ${server.origin}/other`)]);
+    expect(readdirSync(join(workspace.home, '.local/lib'))).toEqual(['wield']);
   });
 
   specIf(isLinux, NOT_LINUX, 'PKG-6', 'replaces what it installed, in a prefix with spaces', async () => {
