@@ -16,8 +16,6 @@ import { MAX_SUBSCRIPTIONS, protocolOf, type RequestScope, Subscriptions } from 
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
 
-export type ResourceHandlers = ReturnType<typeof createResourceHandlers>;
-
 export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
   const { resources, prompts } = toolbox.catalog;
   const listResources = async (isTemplate: boolean) =>

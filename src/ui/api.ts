@@ -1,10 +1,10 @@
 // The API of the page: every route with its response, and the event stream. Types only.
 
-import type { Consent } from '../core/approval.js';
-import type { CallerKind, Verdict } from '../core/caller.js';
+import type { AuditRecord } from '../audit/record.js';
+import type { Caller, CallerKind, Verdict } from '../core/caller.js';
 import type { Progress } from '../core/context.js';
-import type { ErrorValue } from '../core/error.js';
 import type { Json, JsonObject } from '../core/json.js';
+import type { Problem } from '../core/problem.js';
 import type { ToolResult } from '../core/result.js';
 import type { RuleText } from '../core/toolbox.js';
 
@@ -63,10 +63,6 @@ export interface Routes {
   'GET /api/events': { response: PageEvent };
 }
 
-export interface ErrorBody {
-  readonly error: ErrorValue;
-}
-
 export interface Session {
   readonly version: string;
   readonly workdir: string;
@@ -75,11 +71,7 @@ export interface Session {
   readonly providers: readonly string[];
 }
 
-export interface CallerName {
-  readonly kind: CallerKind;
-  readonly door: string;
-  readonly name?: string;
-}
+export type CallerName = Pick<Caller, 'kind' | 'door' | 'name'>;
 
 export interface Catalog {
   readonly items: readonly CatalogItem[];
@@ -131,12 +123,7 @@ export interface Place {
   readonly line: number | null;
 }
 
-export interface ProblemItem {
-  readonly severity: 'error' | 'warning';
-  readonly path: string;
-  readonly message: string;
-  readonly hint: string;
-}
+export type ProblemItem = Pick<Problem, 'severity' | 'path' | 'message' | 'hint'>;
 
 export interface ToolDetails {
   readonly item: CatalogItem;
@@ -217,28 +204,14 @@ export interface Explained {
 }
 
 /** A finished call of the audit log. */
-export interface CallRow {
+export interface CallRow
+  extends Pick<AuditRecord, 'parent' | 'pid' | 'time' | 'tool' | 'caller' | 'kind' | 'door' | 'verdict' | 'rule'>,
+    Pick<
+      AuditRecord,
+      'reason' | 'approval' | 'code' | 'durationMs' | 'inputBytes' | 'outputBytes' | 'sandbox' | 'workdir'
+    > {
   /** Unique: of process and call. */
   readonly id: string;
-  readonly parent: string | null;
-  readonly pid: number;
-  readonly time: string;
-  readonly tool: string;
-  readonly caller: string;
-  readonly kind: CallerKind;
-  readonly door: string;
-  readonly verdict: Verdict['verdict'] | null;
-  readonly rule: string | null;
-  readonly reason: string | null;
-  readonly approval: Consent | null;
-  /** The error code; null if it succeeded. */
-  readonly code: string | null;
-  readonly durationMs: number;
-  readonly inputBytes: number | null;
-  readonly outputBytes: number;
-  /** What enforced its sandbox, `none` if nothing could; null for a tool without one. */
-  readonly sandbox: string | null;
-  readonly workdir: string;
   /** Of `GET /api/recording`, if this process recorded it. */
   readonly recorded?: string;
 }
@@ -332,7 +305,9 @@ export interface Health {
 }
 
 export interface HealthCheck {
+  /** `absent`: an optional program that is not installed. */
   readonly level: 'ok' | 'absent' | 'warning' | 'problem';
+  /** A file, or a part of the machine. */
   readonly about: string;
   readonly message: string;
   readonly hint?: string;

@@ -57,11 +57,9 @@ export const adopt: Verb = {
       // Moves the originals aside, and restores them if it fails.
       const applied = await applyPlan(plan, true, inventory);
       for (const original of item.paths) removeAsides(original);
-      if (json) printJson(terminal, { ok: true, path, items: applied.map(toAppliedJson) });
-      else {
-        terminal.out(`  moved      ${sanitize(what)} to ${sanitize(path)}\n`);
-        printApplied(terminal, applied, inventory);
-      }
+      if (json) return printJson(terminal, { ok: true, path, items: applied.map(toAppliedJson) });
+      terminal.out(`  moved      ${sanitize(what)} to ${sanitize(path)}\n`);
+      printApplied(terminal, applied, inventory);
       return 0;
     });
   },

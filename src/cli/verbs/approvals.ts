@@ -142,8 +142,8 @@ async function approveAll({ terminal, json }: VerbCall, store: ApprovalAdmin, id
 }
 
 function show({ terminal, json }: VerbCall, store: ApprovalAdmin, approval: Approval): number {
-  if (json) printJson(terminal, { ok: true, approval: toJson(store, approval) });
-  else printApproval(terminal, store, approval);
+  if (json) return printJson(terminal, { ok: true, approval: toJson(store, approval) });
+  printApproval(terminal, store, approval);
   return 0;
 }
 

@@ -38,11 +38,9 @@ export const capabilities: Verb = {
       changed: boolean;
       text: string;
     };
-    if (json) printJson(terminal, { ok: true, dryRun, path, themes, changed, text });
-    else {
-      const done = changed ? (dryRun ? 'would write' : 'wrote') : 'unchanged';
-      terminal.out(`${sanitize(text)}\n  ${done}  ${path}\n`);
-    }
+    if (json) return printJson(terminal, { ok: true, dryRun, path, themes, changed, text });
+    const done = changed ? (dryRun ? 'would write' : 'wrote') : 'unchanged';
+    terminal.out(`${sanitize(text)}\n  ${done}  ${path}\n`);
     return 0;
   },
 };

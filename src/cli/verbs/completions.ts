@@ -18,8 +18,8 @@ export const completions: Verb = {
     if (shell === undefined) throw usageError('missing shell name', `wield completions ${SHELLS.join('|')}`);
     if (!isShell(shell)) throw unknownChoice('shell', shell, SHELLS, 'wield completions');
     const script = SCRIPTS[shell];
-    if (json) printJson(terminal, { ok: true, shell, script });
-    else terminal.out(script);
+    if (json) return printJson(terminal, { ok: true, shell, script });
+    terminal.out(script);
     return 0;
   },
 };

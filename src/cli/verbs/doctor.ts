@@ -5,12 +5,12 @@ import { quoteOutside } from '../../core/text.js';
 import { listUnsafeState } from '../../files/state.js';
 import type { Repair } from '../../install/repair.js';
 import type { NodeToolbox } from '../../node.js';
+import type { HealthCheck } from '../../ui/api.js';
 import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
 import { printJson } from '../print.js';
 import { hang } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
-import type { Check } from './doctor/diagnose.js';
 import { runDoctor } from './doctor/run.js';
 
 const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' } as const;
@@ -18,7 +18,7 @@ const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' 
 export const doctor: Verb = {
   name: 'doctor',
   usage: 'doctor [--fix [--dry-run] [--yes]] [--json]\n  wield doctor --clean [--dry-run]',
-  summary: 'Check the setup and suggest fixes. Exits with 1 if there is a problem.',
+  summary: 'HealthCheck the setup and suggest fixes. Exits with 1 if there is a problem.',
   examples: ['wield doctor', 'wield doctor --fix'],
   flags: {
     fix: toggle('Restore links, store paths and missing files of installed items'),
@@ -47,7 +47,7 @@ export const doctor: Verb = {
           `  ${terminal.paint('green', 'ok'.padEnd(8))} nothing to fix: no link or file of an installed item is missing\n`,
         );
       const width = Math.max(...checks.map((check) => check.about.length));
-      const line = ({ level, about, message, hint }: Check): string => {
+      const line = ({ level, about, message, hint }: HealthCheck): string => {
         const label = terminal.paint(COLOURS[level], (level === 'absent' ? '--' : level).padEnd(8));
         const text = quoteOutside(`${message}${hint ? `; ${hint}` : ''}`, 2000);
         return `  ${label} ${quoteOutside(about, 2000).padEnd(width)}  ${hang(terminal, text, 13 + width)}\n`;

@@ -42,8 +42,8 @@ export const fleet: Verb = {
     const redis = await connect(address, { name: 'status', onError: debug });
     try {
       const status = await begin([redis], address, toNames(key.fleet), () => readStatus(redis, key));
-      if (call.json) printJson(call.terminal, { ok: true, ...status });
-      else call.terminal.out(formatStatus(status));
+      if (call.json) return printJson(call.terminal, { ok: true, ...status });
+      call.terminal.out(formatStatus(status));
       return 0;
     } finally {
       redis.disconnect();
@@ -65,11 +65,10 @@ async function createKey(call: VerbCall): Promise<number> {
   assertPerson(insideCall, 'creating the key of a fleet');
   if (!exists && !(await confirm(call, `Create ${key}?`, key))) return 0;
   const { file, isNew } = createKeyFile(wieldHome);
-  if (json) printJson(terminal, { ok: true, file, created: isNew });
-  else
-    terminal.out(
-      `${isNew ? 'created' : 'exists'}  ${file}\n  copy it to every front and worker, readable by its user only\n`,
-    );
+  if (json) return printJson(terminal, { ok: true, file, created: isNew });
+  terminal.out(
+    `${isNew ? 'created' : 'exists'}  ${file}\n  copy it to every front and worker, readable by its user only\n`,
+  );
   return 0;
 }
 
@@ -93,11 +92,10 @@ async function rotateKey(call: VerbCall): Promise<number> {
   }
   if (!(await confirm(call, `Add a new key to ${key}, used after ${count(Number(text), 'hour')}?`, key))) return 0;
   const { file, from, until } = await rotateKeyFile(wieldHome, world.now(), Number(text));
-  if (json) printJson(terminal, { ok: true, file, from, until });
-  else
-    terminal.out(
-      `rotated  ${file}\n  copy it to every front and worker, and restart each before ${toMinute(from)}, when the new key is used\n  the old key is accepted until ${toMinute(until)}; remove its line on all of them to refuse it sooner\n`,
-    );
+  if (json) return printJson(terminal, { ok: true, file, from, until });
+  terminal.out(
+    `rotated  ${file}\n  copy it to every front and worker, and restart each before ${toMinute(from)}, when the new key is used\n  the old key is accepted until ${toMinute(until)}; remove its line on all of them to refuse it sooner\n`,
+  );
   return 0;
 }
 

@@ -100,8 +100,8 @@ async function runAgain(call: VerbCall, target: string): Promise<number> {
       const plan = planInstall({ refs: [target], sources: [], all: false, force: true }, inventory);
       if (pendingHooks(plan.hooks, paths).length > 0 && !(await confirmPlan(own, plan, inventory, agree))) return 0;
       const applied = await applyPlan(plan, true, inventory);
-      if (json) printJson(terminal, { ok: true, hooks: plan.hooks });
-      else printApplied(terminal, applied, inventory);
+      if (json) return printJson(terminal, { ok: true, hooks: plan.hooks });
+      printApplied(terminal, applied, inventory);
       return 0;
     }
     const { id, hooks } = (await syncSource({ ...record, hooks: 'skipped', snapshot: null }, false, environment))

@@ -64,11 +64,9 @@ function unreadable(file: string, why: string): ToolError {
 async function printExport({ terminal, json }: VerbCall, { calls }: Recording, form: 'line' | 'test'): Promise<number> {
   const { exportCall } = await import('../../ui/recording/export.js');
   const texts = calls.filter(({ parent }) => parent === null).map((call) => exportCall(call)[form]);
-  if (json) printJson(terminal, { ok: true, exported: texts });
-  else {
-    const { toVisible } = await import('../visible-output.js');
-    const all = texts.map((text) => `${text}\n`).join('');
-    terminal.out(terminal.outIsTerminal ? toVisible(all) : all);
-  }
+  if (json) return printJson(terminal, { ok: true, exported: texts });
+  const { toVisible } = await import('../visible-output.js');
+  const all = texts.map((text) => `${text}\n`).join('');
+  terminal.out(terminal.outIsTerminal ? toVisible(all) : all);
   return 0;
 }

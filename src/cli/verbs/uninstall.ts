@@ -55,10 +55,9 @@ export const uninstall: Verb = {
         if (!(await confirm(call, question, `${what}${needed}`))) return 0;
         await applyPlan(plan, true, inventory);
       }
-      if (json) printJson(terminal, document);
-      else
-        for (const item of plan.removed)
-          terminal.out(`  ${flags.has('dry-run') ? 'would remove' : 'removed'}  ${nameOf(item)}\n`);
+      if (json) return printJson(terminal, document);
+      for (const item of plan.removed)
+        terminal.out(`  ${flags.has('dry-run') ? 'would remove' : 'removed'}  ${nameOf(item)}\n`);
       return 0;
     });
   },
@@ -93,12 +92,10 @@ export const removeSource: Verb = {
         await applyPlan(plan, true, inventory);
         for (const record of records) await dropSource(record, environment);
       }
-      if (json) printJson(terminal, document);
-      else {
-        const did = flags.has('dry-run') ? 'would remove' : 'removed';
-        for (const name of names) terminal.out(`  ${did}  ${name}\n`);
-        terminal.out(`  ${did}  ${count(plan.removed.length, 'item')}\n`);
-      }
+      if (json) return printJson(terminal, document);
+      const did = flags.has('dry-run') ? 'would remove' : 'removed';
+      for (const name of names) terminal.out(`  ${did}  ${name}\n`);
+      terminal.out(`  ${did}  ${count(plan.removed.length, 'item')}\n`);
       return 0;
     });
   },

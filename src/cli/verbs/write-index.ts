@@ -37,11 +37,9 @@ export const writeIndex: Verb = {
       return 0;
     }
     const { file, entries, tools } = inDirectory(directory, () => toolbox().state.shippedIndex.write(directory));
-    if (json) printJson(terminal, { ok: true, directory, file, entries, tools });
-    else {
-      const what = `${entries === 1 ? '1 entry' : `${entries} entries`}, ${count(tools, 'tool')}`;
-      terminal.out(`  written  ${sanitize(file)}  ${what}\n`);
-    }
+    if (json) return printJson(terminal, { ok: true, directory, file, entries, tools });
+    const what = `${entries === 1 ? '1 entry' : `${entries} entries`}, ${count(tools, 'tool')}`;
+    terminal.out(`  written  ${sanitize(file)}  ${what}\n`);
     return 0;
   },
 };

@@ -41,7 +41,7 @@ spec('UI-65', 'filters keep the callers of a call that matches', () => {
   const calls = [
     finished('a', null, 1),
     finished('a1', 'a', 2, { verdict: 'deny', code: 'denied' }),
-    finished('b', null, 3, { code: 'failed', caller: 'cli' }),
+    finished('b', null, 3, { code: 'tool_failed', caller: 'cli' }),
   ];
   const live = [running('c', null, 5)];
   const found = (filter: Partial<typeof ALL>): string[] => shape(toCallTree(calls, live, { ...ALL, ...filter }));

@@ -10,19 +10,11 @@ import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } 
 import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
 import { findMarker } from '../../../process/tool-mark.js';
+import type { HealthCheck } from '../../../ui/api.js';
 import { describeDistrust } from '../../runnable.js';
 
-export interface Check {
-  /** `absent`: an optional program that is not installed. */
-  readonly level: 'ok' | 'absent' | 'warning' | 'problem';
-  /** A file, or a part of the machine. */
-  readonly about: string;
-  readonly message: string;
-  readonly hint?: string;
-}
-
 export interface Diagnosis {
-  readonly checks: readonly Check[];
+  readonly checks: readonly HealthCheck[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
@@ -33,7 +25,7 @@ const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)
 export async function diagnose(
   toolbox: NodeToolbox,
   more: readonly Problem[] = [],
-  others: readonly Check[] = [],
+  others: readonly HealthCheck[] = [],
 ): Promise<Diagnosis> {
   const failed: Problem[] = [];
   // A check that fails is a problem; the others are still made (CLI-14).
@@ -64,7 +56,7 @@ export async function diagnose(
   const warnings = all.filter((problem) => problem.severity === 'warning');
   const show =
     (level: 'warning' | 'problem') =>
-    (problem: Problem): Check => ({
+    (problem: Problem): HealthCheck => ({
       level,
       about: describeFile(problem, toolbox),
       message: problem.message,
@@ -96,14 +88,14 @@ export async function diagnose(
 const ONLINE_ONLY =
   'only profiles with network = true are enforced; read-only, workdir and no-network need bubblewrap, since it cannot separate the network';
 
-async function checkMachine(toolbox: NodeToolbox): Promise<Check[]> {
+async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
   const {
     machine: { world, wieldHome },
     state: { configuration },
     workspace: { trusted, workdir },
   } = toolbox;
   const path = searchPath(world);
-  const checks: Check[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
+  const checks: HealthCheck[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
   const git = findProgram('git', path);
   checks.push(
     git === undefined

@@ -7,7 +7,7 @@ import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findMissing, type Missing, missingOf } from '../../../process/requirements.js';
-import type { Check } from './diagnose.js';
+import type { HealthCheck } from '../../../ui/api.js';
 
 interface Required {
   readonly name: string;
@@ -20,7 +20,7 @@ interface Required {
 export async function checkRequirements(
   toolbox: NodeToolbox,
   { tools, skills }: Survey,
-): Promise<{ readonly checks: readonly Check[]; readonly problems: readonly Problem[] }> {
+): Promise<{ readonly checks: readonly HealthCheck[]; readonly problems: readonly Problem[] }> {
   const { world } = toolbox.machine;
   const { workdir, settings } = toolbox.state.snapshot();
   const all: Required[] = [];

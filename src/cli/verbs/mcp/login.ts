@@ -60,11 +60,9 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
   const { upstreams } = call.toolbox().state;
   const entry = upstreams.states().find((state) => state.server.name === server.name)?.server;
   if (entry !== undefined) upstreams.forgetFailure(entry);
-  if (call.json) printJson(terminal, { ok: true, login: facts });
-  else {
-    const until = facts.renewable ? 'renewed automatically' : `until ${facts.expiresAt ?? 'it is revoked'}`;
-    terminal.out(`Logged in to ${spellOut(facts.server)} (${spellOut(facts.url)}), ${until}.\n`);
-  }
+  if (call.json) return printJson(terminal, { ok: true, login: facts });
+  const until = facts.renewable ? 'renewed automatically' : `until ${facts.expiresAt ?? 'it is revoked'}`;
+  terminal.out(`Logged in to ${spellOut(facts.server)} (${spellOut(facts.url)}), ${until}.\n`);
   return 0;
 }
 
