@@ -4,8 +4,9 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
+import { matches } from '../core/shape.js';
 import { formatBytes } from '../core/text.js';
-import { ERROR, isRequestId, type Message, type RequestId, toMessage } from './message.js';
+import { ERROR, isRequestId, type Message, PARAM_SHAPES, type RequestId, toMessage } from './message.js';
 
 export interface LineTransportOptions {
   readonly input: Readable;
@@ -153,9 +154,9 @@ export class LineTransport {
         return false;
       }
       this.#pending.add(id);
-    } else if (method === 'notifications/cancelled') {
+    } else if (method === 'notifications/cancelled' && matches(PARAM_SHAPES.cancelled, params)) {
       // A cancelled request gets no response.
-      this.#pending.delete(params?.requestId as RequestId);
+      this.#pending.delete(params.requestId);
     }
     return true;
   }
