@@ -3,6 +3,7 @@
 import { constants } from 'node:os';
 import type { Argument } from '../commands/index.js';
 import { exitStatus, ToolError, toToolError } from '../core/error.js';
+import { assertSupported } from '../core/platform.js';
 import { quoteOutside, sanitize } from '../core/text.js';
 import { statOrNothing } from '../files/read.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
@@ -28,6 +29,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   const own = createOwnFlags(argv, terminal);
   const faults = watchFaults(terminal, own);
   try {
+    assertSupported(process.platform);
     return await runCommand(findCommandWord(argv), { argv, terminal, interrupt, own, faults });
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;

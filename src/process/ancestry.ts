@@ -1,8 +1,7 @@
 // Finds out whether a process was started by a tool, even if the tool removed the mark from its environment (A44).
 
-import { orNothing } from '../core/error.js';
 import { HOST_FILE, MARK } from './group.js';
-import { hasOpen, isProcFile, listProcesses, readProc } from './proc.js';
+import { hasOpen, listProcesses, readProc, showsProcesses } from './proc.js';
 import { findMarker, hasToolMark } from './tool-mark.js';
 
 const MAX_ANCESTORS = 64;
@@ -15,8 +14,7 @@ const MAX_ANCESTORS = 64;
 export function isStartedByTool(env: Readonly<Record<string, string | undefined>>, platform: string): boolean {
   if (env[MARK] !== undefined) return true;
   if (platform !== 'linux') return false;
-  // Not by its own number, which is another one in /proc if the process has a namespace of its own.
-  if (orNothing(() => isProcFile('/proc/self/stat')) !== true) return true;
+  if (!showsProcesses()) return true;
   return isTool('self', findMarker({ platform, env }) !== undefined);
 }
 

@@ -20,8 +20,15 @@ export function readProcLink(file: string): string | undefined {
   return orNothing(() => readlinkSync(file));
 }
 
+/** Whether this system shows its processes. A tool can hide /proc, or mount something else there. */
+export function showsProcesses(): boolean {
+  // Not by its own number, which is another one in /proc if the process has a namespace of its own.
+  return orNothing(() => isProcFile('/proc/self/stat')) === true;
+}
+
+/** Returns the ids of all processes; none without /proc. */
 export function listProcesses(): number[] {
-  return readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return (orNothing(() => readdirSync('/proc')) ?? []).map(Number).filter(Number.isInteger);
 }
 
 /** Whether a process has a file of this name open; undefined if this process may not see it. */

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { assertSupported } from '../core/platform.js';
 import { type KnownSecrets, redactKnown } from '../core/redact.js';
 import type { World } from '../core/snapshot.js';
 import { findHome, findWieldHome } from '../files/home.js';
@@ -32,6 +33,7 @@ interface CreateWorldOptions {
 
 export function createMachine(options: CreateWorldOptions, secrets: KnownSecrets): ToolboxMachine {
   const world = createWorld(options, secrets);
+  assertSupported(world.platform);
   const wieldHome = findWieldHome(world.env, world.home);
   // Nothing of the state is used if another user could have written it (STA-2).
   checkStateDirectory(wieldHome);

@@ -7,6 +7,7 @@ import { formatPosition, type Problem, problemOf } from '../../../core/problem.j
 import { count, formatDuration, shortenPath } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
+import { showsProcesses } from '../../../process/proc.js';
 import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
 import { findMarker } from '../../../process/tool-mark.js';
@@ -112,13 +113,14 @@ async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
   const { limits } = configuration().settings;
   const set = SYSTEM_LIMITS.filter((name) => limits[name] !== undefined);
   const limiter = findLimiter(world.platform, path);
+  const isLinux = world.platform === 'linux';
   checks.push(
     set.length > 0 && limiter === undefined
       ? {
           level: 'warning',
           about: 'limits',
-          message: `${set.join(', ')} configured but not enforced: prlimit not found`,
-          hint: 'install util-linux',
+          message: `${set.join(', ')} configured but not enforced: ${isLinux ? 'prlimit not found' : 'only Linux has them'}`,
+          hint: isLinux ? 'install util-linux' : 'remove them from limits, or run wield on Linux',
         }
       : {
           level: 'ok',
@@ -126,12 +128,19 @@ async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
           message: set.length === 0 ? 'time and output only' : `enforced: ${set.join(', ')}`,
         },
   );
-  if (findMarker(world) === undefined)
+  if (isLinux && !showsProcesses())
+    checks.push({
+      level: 'warning',
+      about: 'consent',
+      message: '/proc is not mounted, so nobody can be told from a tool: trust and approvals given here do not count',
+      hint: 'mount it: mount -t proc proc /proc',
+    });
+  else if (findMarker(world) === undefined)
     checks.push({
       level: 'absent',
       about: 'consent',
-      message: 'processes of tools are recognised by their environment and ancestors only: prlimit not found',
-      hint: world.platform === 'linux' ? 'install util-linux' : undefined,
+      message: `processes of tools are recognised by their environment${isLinux ? ' and ancestors only: prlimit not found' : ' only'}`,
+      hint: isLinux ? 'install util-linux' : undefined,
     });
   checks.push({
     level: 'ok',
