@@ -67,9 +67,10 @@ import type { State } from './state/state.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, toServerAdmin, type Upstreams } from './upstream/index.js';
 import { createMachine, type ToolboxMachine } from './workspace/machine.js';
+import { createBoundaries, createPlaces, findOwner, findTops } from './workspace/places.js';
 import { toDirectory } from './workspace/search-path.js';
 import { findWorkdir } from './workspace/workdir.js';
-import { createBoundaries, createPlaces, createWorkspace, findOwner, findTops } from './workspace/workspace.js';
+import { createWorkspace } from './workspace/workspace.js';
 
 export type { AuditSink } from './audit/sinks.js';
 export type { SuspendedProgram } from './code/host/suspended.js';
