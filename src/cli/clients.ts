@@ -5,6 +5,7 @@ import type { ClientEnvironment, Scope } from '../clients/client.js';
 import { withConfigLock } from '../clients/config-file.js';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
+import { changedMeanwhile } from '../files/change.js';
 import type { NodeToolbox } from '../node.js';
 import { usageError, type VerbCall } from './verb.js';
 
@@ -49,6 +50,5 @@ export function changeConfig<T>(call: VerbCall, path: string, change: () => T | 
 
 /** Throws `conflict` if an entry is not the one that was shown before the user confirmed. */
 export function assertUnchanged(shown: unknown, current: unknown, path: string): void {
-  if (isDeepStrictEqual(shown, current)) return;
-  throw new ToolError('conflict', `${path} changed meanwhile and was not written`, { hint: 'run the command again' });
+  if (!isDeepStrictEqual(shown, current)) throw changedMeanwhile(path);
 }

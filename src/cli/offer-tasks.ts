@@ -7,6 +7,7 @@ import { tomlForm } from '../clients/forms/toml.js';
 import { isToolError, orNothing, ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import { changedMeanwhile } from '../files/change.js';
 import { isWithin, realPath } from '../files/within.js';
 import type { NodeToolbox } from '../node.js';
 import { renewTrust } from './clients.js';
@@ -94,10 +95,7 @@ export async function writeTasks(
     const file = readConfig(path, tomlForm);
     assertInside(workdir, file.text === null ? join(workdir, '.agents') : file.real);
     const before = file.text === null ? { ...file, text: template, document: {} } : file;
-    if (valueAt(before.document, ['tasks']) !== undefined)
-      throw new ToolError('conflict', `${CONFIG} changed meanwhile and was not written`, {
-        hint: 'run the command again',
-      });
+    if (valueAt(before.document, ['tasks']) !== undefined) throw changedMeanwhile(CONFIG);
     writeConfig(file, editConfig(before, tomlForm, ['tasks'], { from, include }), false);
   };
   try {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { systemReason, ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
-import { withFileLock } from '../files/change.js';
+import { changedMeanwhile, withFileLock } from '../files/change.js';
 import type { LockContext } from '../files/lock.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { lstatOrNothing, readHead, statOrNothing } from '../files/read.js';
@@ -58,11 +58,7 @@ export function editConfig(file: ConfigFile, form: Form, path: KeyPath, entry: J
 
 /** Writes a file. Throws `conflict` if it changed since it was read. */
 export function writeConfig(file: ConfigFile, text: string, isPrivate: boolean): void {
-  if (readWhole(file.real, file.path) !== file.text) {
-    throw new ToolError('conflict', `${file.path} changed meanwhile and was not written`, {
-      hint: 'run the command again',
-    });
-  }
+  if (readWhole(file.real, file.path) !== file.text) throw changedMeanwhile(file.path);
   try {
     const stats = statOrNothing(file.real);
     if (stats === undefined) makeDirectory(dirname(file.real), 0o777);

@@ -1,6 +1,7 @@
 // Read-change-write: a file is read, changed and replaced while no other process does the same (STA-6).
 
 import { join } from 'node:path';
+import { ToolError } from '../core/error.js';
 import { digestParts } from './digest.js';
 import { type LockContext, withLock } from './lock.js';
 import { readStateFile } from './read.js';
@@ -33,4 +34,9 @@ export function withFileLock<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   return withLock(join(context.wieldHome, 'locks', digestParts([file]).slice(0, 32)), context, work);
+}
+
+/** The error for a file that is not the one that was read before. */
+export function changedMeanwhile(path: string): ToolError {
+  return new ToolError('conflict', `${path} changed meanwhile and was not written`, { hint: 'run the command again' });
 }

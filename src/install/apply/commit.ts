@@ -4,6 +4,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, systemReason, ToolError } from '../../core/error.js';
 import { anything, list, object, optional, string, strings } from '../../core/shape.js';
+import { changedMeanwhile } from '../../files/change.js';
 import { namesIn } from '../../files/list.js';
 import { isLocked } from '../../files/lock.js';
 import { makeDirectory, missingAbove } from '../../files/make-directory.js';
@@ -83,8 +84,7 @@ export interface FileEdit {
 
 // Throws `conflict` if the file has another text than the expected one.
 function replaceText(path: string, expected: string | null, text: string | null): void {
-  if ((readStateFile(path) ?? null) !== expected)
-    throw new ToolError('conflict', `${path} changed meanwhile and was not written`, { hint: 'run the command again' });
+  if ((readStateFile(path) ?? null) !== expected) throw changedMeanwhile(path);
   const mode = statOrNothing(path)?.mode;
   if (text === null) removeFile(path);
   else writeFileAtomic(path, text, mode === undefined ? {} : { mode: mode & 0o777, exactMode: true });
