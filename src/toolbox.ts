@@ -43,7 +43,8 @@ export interface ToolboxOptions<Definition extends ToolDefinition = ToolDefiniti
 export function createToolbox<const Definition extends ToolDefinition>(
   options: ToolboxOptions<Definition>,
 ): KnownToolbox<Definition> {
-  return createFunctionToolbox(options, QUIET);
+  // A program in JavaScript may pass nothing.
+  return createFunctionToolbox(options ?? {}, QUIET);
 }
 
 /** Like `createToolbox`, with a given world, stores and upstream tools. */

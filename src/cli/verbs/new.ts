@@ -36,7 +36,7 @@ export const newTool: Verb = {
     const [name] = positionals;
     if (name === undefined) throw usageError('missing name; usage: wield new NAME', 'wield new --help');
     if (!isToolName(name) || name.includes(':'))
-      throw usageError(`"${quoteOutside(name, 60)}" is not a tool name`, 'use at most 64 letters, digits, _ and -');
+      throw usageError(`"${quoteOutside(name, 60)}" is not a tool name`, describeName(name));
     const kinds = [...TEMPLATES, 'openapi' as const].filter((kind) => flags.has(kind));
     if (kinds.length > 1) throw usageError(`--${kinds[0]} and --${kinds[1]} exclude each other`, 'choose one');
     const [kind = 'bash'] = kinds;
@@ -71,6 +71,17 @@ export const newTool: Verb = {
     return 0;
   },
 };
+
+const EXTENSIONS: Readonly<Record<string, string>> = { py: 'python', sh: 'bash', js: 'node', mjs: 'node', ts: 'ts' };
+
+// Names of files are names of tools with the flag of a template.
+function describeName(written: string): string {
+  const [, name = '', extension = ''] = /^(.+)\.(\w+)$/.exec(written) ?? [];
+  const flag = EXTENSIONS[extension];
+  return flag !== undefined && isToolName(name)
+    ? `wield new ${name} --${flag}`
+    : 'use at most 64 letters, digits, _ and -';
+}
 
 // A tools.json has no mark for it.
 function isMarked(name: string, kind: string): boolean {

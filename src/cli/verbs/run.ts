@@ -2,6 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
+import { isToolName } from '../../core/name.js';
 import type { CallOptions, Toolbox } from '../../core/toolbox.js';
 import { RUN_CODE } from '../../core/view.js';
 import { readHead } from '../../files/read.js';
@@ -51,6 +52,10 @@ async function readProgram({ terminal, signal }: VerbCall, file: string): Promis
   if (file === '-') return readStdin(terminal, signal);
   const reading = readHead(resolvePath(terminal.io, file), INPUT_BOUNDS.maxBytes);
   if ('fault' in reading)
-    throw new ToolError('io', `cannot read ${file}: ${reading.message}`, { hint: 'check the path of the program' });
+    throw new ToolError('io', `cannot read ${file}: ${reading.message}`, {
+      hint: isToolName(file)
+        ? `check the path of the program; if it is a tool: wield call ${file}`
+        : 'check the path of the program',
+    });
   return reading.bytes.toString('utf8');
 }

@@ -8,6 +8,7 @@ import { joinRequirements, requirements } from '../../core/requirements.js';
 import { isFailedOutput } from '../../core/result.js';
 import { fillDefaults, NO_PARAMETERS, type Schema } from '../../core/schema.js';
 import { readShape } from '../../core/shape.js';
+import { quoteOutside } from '../../core/text.js';
 import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import { describeFaults, describeOutputFaults } from '../../schema/faults.js';
@@ -46,6 +47,7 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
   const schemaOf = (field: 'inputSchema' | 'outputSchema', schema: DefinitionSchema): Schema => {
     try {
       if (isStandardSchema(schema)) return createStandardSchema(schema, field === 'inputSchema' ? 'input' : 'output');
+      assertWhole(schema);
       return createJsonSchema(schema, { closed: field === 'inputSchema' });
     } catch (error) {
       const hint = isToolError(error) ? error.hint : undefined;
@@ -66,8 +68,21 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
   });
 }
 
+// In the MCP SDK, the schema of a tool may be a table of schemas; here it would be a JSON Schema that says nothing.
+function assertWhole(schema: object): void {
+  const [key] = Object.entries(schema).find(([, value]) => isStandardSchema(value)) ?? [];
+  if (key === undefined) return;
+  throw new ToolError('invalid_definition', `is a table of schemas: ${quoteOutside(key, 60)} is one`, {
+    hint: `write the schema of an object, such as z.object({ ${quoteOutside(key, 60)}: … })`,
+  });
+}
+
 /** Returns tools by name. Throws `conflict` if two have the same name. */
 export function toRegistry(definitions: readonly ToolDefinition[]): Map<string, Tool> {
+  if (!Array.isArray(definitions))
+    throw new ToolError('invalid_definition', 'tools must be a list of definitions', {
+      hint: 'write createToolbox({ tools: [one, two] })',
+    });
   const registry = new Map<string, Tool>();
   for (const definition of definitions) {
     const tool = toTool(definition);

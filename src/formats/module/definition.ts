@@ -162,6 +162,15 @@ const DEFINITION = object({
   outputSchema: optional(schema),
 });
 
+// What other frameworks call our fields (TOOL-28).
+const OWN_FIELDS = new Map([
+  ...['parameters', 'schema', 'args', 'argsSchema', 'input'].map((name) => [name, 'inputSchema'] as const),
+  ...['output', 'returns', 'responseSchema'].map((name) => [name, 'outputSchema'] as const),
+  ...['run', 'func', 'handler', 'callback', 'invoke', 'call'].map((name) => [name, 'execute'] as const),
+  ['annotations', 'readOnly, destructive, idempotent and openWorld'],
+  ['timeout', 'timeoutMs'],
+]);
+
 /** Throws `invalid_definition` that names the field (TOOL-1). */
 export function assertDefinition(definition: unknown): asserts definition is ToolDefinition {
   if (!isRecord(definition)) throw invalidField('a tool', 'definition', 'must be an object');
@@ -170,7 +179,9 @@ export function assertDefinition(definition: unknown): asserts definition is Too
   if (fault !== undefined) {
     const { kind, message, path, hint } = fault;
     const field = formatPath(path);
-    if (kind === 'unknown') throw invalidField(name, field, 'is not a field of a definition', { hint });
+    const own = OWN_FIELDS.get(field);
+    if (kind === 'unknown')
+      throw invalidField(name, field, 'is not a field of a definition', { hint: own ? `here it is ${own}` : hint });
     throw invalidField(name, field, kind === 'missing' ? 'is missing' : message);
   }
   if (!isToolName(definition.name as string)) {

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { wield } from '../../support/cli.js';
+import { json, wield } from '../../support/cli.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -95,6 +95,15 @@ describe.concurrent('messages', () => {
     const { stderr } = await wield(workspace, ['context', 'read', 'nosuch']);
     expect(stderr).toContain('wield context tree shows all documents');
     expect(stderr).not.toContain('context_');
+  });
+
+  spec('CLI-36', 'what looks like the name of a tool or of a file is answered with the command for it', async () => {
+    const workspace = createWorkspace();
+    const hintOf = async (...args: string[]) => json(await wield(workspace, [...args, '--json'])).error.hint;
+    expect(await hintOf('run', 'hello')).toBe('check the path of the program; if it is a tool: wield call hello');
+    expect(await hintOf('run', 'missing.js')).toBe('check the path of the program');
+    expect(await hintOf('new', 'greet.py')).toBe('wield new greet --python');
+    expect(await hintOf('new', 'greet.exe')).toBe('use at most 64 letters, digits, _ and -');
   });
 
   spec('CLI-36', 'a connection that failed names the proxy that is not used', async () => {

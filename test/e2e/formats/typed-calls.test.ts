@@ -180,6 +180,39 @@ describe('a toolbox of definitions', () => {
   });
 });
 
+describe('a definition in the words of another framework', () => {
+  const define = (fields: object) => () => defineTool({ name: 'odd', description: 'D', ...fields } as never);
+
+  spec('TOOL-28', 'is an error that names the field here', () => {
+    const hintOf = (fields: object): string | undefined => {
+      try {
+        define({ execute: () => 1, ...fields })();
+      } catch (error) {
+        return (error as { hint?: string }).hint;
+      }
+      return undefined;
+    };
+    for (const field of ['parameters', 'schema', 'argsSchema'])
+      expect(hintOf({ [field]: z.object({}) })).toBe('here it is inputSchema');
+    for (const field of ['run', 'handler', 'func']) expect(hintOf({ [field]: () => 1 })).toBe('here it is execute');
+    expect(hintOf({ timeout: 3 })).toBe('here it is timeoutMs');
+    expect(hintOf({ constructr: 3 })).toContain('known keys');
+    for (const field of ['inputSchema', 'outputSchema'])
+      expect(define({ execute: () => 1, [field]: { city: z.string() } })).toThrow(
+        expect.objectContaining({
+          code: 'invalid_definition',
+          message: `odd: ${field} is a table of schemas: city is one`,
+          hint: 'write the schema of an object, such as z.object({ city: … })',
+        }),
+      );
+    expect(define({ execute: () => 1, inputSchema: { type: 'object', properties: {} } })).not.toThrow();
+    for (const options of [undefined, [], { tools: {} }, { tools: ping }])
+      expect(() => createToolbox(options as never)).toThrow(
+        expect.objectContaining({ code: 'invalid_definition', message: 'tools must be a list of definitions' }),
+      );
+  });
+});
+
 describe('a key that is not a field', () => {
   spec('MOD-37', 'of a definition is an error in the editor and at run time, with the nearest field', () => {
     const base = { name: 'odd', description: 'D', execute: () => 1 };
