@@ -94,7 +94,7 @@ export function readMakefile(text: string): Makefile {
         // The comment above is that of the target below.
         continue;
       }
-      const about = aboutOf(rest, comment);
+      const about = aboutOf(rest, comment, splitNames(names));
       comment = [];
       current = [];
       if (OF_TARGET.test(rest)) continue;
@@ -184,19 +184,23 @@ function isTask(name: string, about: string | undefined, phony: ReadonlySet<stri
 }
 
 // `target: ## text`, else the comment directly above; `## target: text` is for that target.
-function aboutOf(rest: string, comment: readonly string[]): string | undefined {
+function aboutOf(rest: string, comment: readonly string[], names: readonly string[]): string | undefined {
   const inline = /##\s*(.+)$/.exec(rest)?.[1];
   if (inline !== undefined && !inline.startsWith('@')) return inline;
   const lines = comment
     .filter((line) => !line.startsWith('##@'))
     .map((line) =>
       line
-        .replace(/^#+\s?/, '')
+        .replace(/^#+\??\s?/, '')
         .replace(/\s*#+$/, '')
         .trim(),
     )
     .filter((line) => /[\p{L}\p{N}]/u.test(line));
-  const said = lines.join(' ').replace(/^[\w./-]+:\s+(?=\S)/, (label) => (lines.length === 1 ? '' : label));
+  const said = lines
+    .join(' ')
+    .replace(/^[\w./-]+:\s+(?=\S)/, (label) =>
+      lines.length === 1 || names.includes(label.replace(/:\s+$/, '')) ? '' : label,
+    );
   return said === '' ? undefined : said;
 }
 

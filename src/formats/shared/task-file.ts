@@ -12,6 +12,7 @@ import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import { compareText, listSome, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
+import { hashTexts } from '../../files/digest.js';
 import { readHead, sameIdentity, statIdentity } from '../../files/read.js';
 import { type DefiningFile, type OwnCommand, toTool } from './root-file.js';
 import { findMentions, type JudgedTask } from './task-words.js';
@@ -235,7 +236,7 @@ function toTools(
   };
   const mentions = findMentions(tasks, unlisted);
   for (const task of tasks) {
-    const name = toName([task.prefix ?? prefix, place.label ?? '', task.group ?? '', task.name]);
+    const name = toToolName(task.prefix ?? prefix, [place.label ?? '', task.group ?? ''], task.name);
     if (!isWanted([name, task.name])) continue;
     const shown = quoteOutside(task.name, 60);
     const known = tools.get(name);
@@ -276,6 +277,17 @@ function groupByReason(leftOut: readonly LeftOut[]): Map<string, string[]> {
   const reasons = new Map<string, string[]>();
   for (const { name, why } of leftOut) reasons.set(why, [...(reasons.get(why) ?? []), name]);
   return reasons;
+}
+
+const MAX_NAME = 64;
+const DIGITS = 8;
+
+// TSK-3: of a name that is too long, the end of the directory and a digest of all of it remain.
+function toToolName(prefix: string, directory: readonly string[], task: string): string {
+  const name = toName([prefix, ...directory, task]);
+  const room = MAX_NAME - toName([prefix, task]).length - DIGITS - 2;
+  if (name.length <= MAX_NAME || room < 1) return name;
+  return toName([prefix, hashTexts(directory).slice(0, DIGITS), toName(directory).slice(-room), task]);
 }
 
 // TSK-3: `build:css` is `npm-build-css`.

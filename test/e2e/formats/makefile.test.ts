@@ -93,6 +93,17 @@ describe.concurrent('Makefile', () => {
     expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
   });
 
+  spec('TSK-9', 'a comment does not repeat the name of its target', async () => {
+    const text =
+      '#? lint: Run linters\nlint:\n\ttrue\n\n# bats: run suites\n# Fails if there are none\nbats:\n\ttrue\n';
+    const workspace = createTasks({ Makefile: text }, '["Makefile"]');
+    const tools = await workspace.toolbox().list();
+    expect(Object.fromEntries(tools.map(({ name, description }) => [name, description]))).toEqual({
+      'make-bats': 'run suites Fails if there are none',
+      'make-lint': 'Run linters',
+    });
+  });
+
   spec('TSK-9 TSK-6', 'passes variables, which cannot become commands', async () => {
     const workspace = createTasks({ Makefile: MAKEFILE }, '["Makefile"]');
     const toolbox = workspace.toolbox();

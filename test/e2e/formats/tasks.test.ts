@@ -76,6 +76,17 @@ describe.concurrent('files of tasks', () => {
     expect(problems.slice(1)).toEqual([expect.stringContaining('"--x" is left out'), expect.stringContaining('aaa')]);
   });
 
+  spec('TSK-3', 'shortens the directories of a name that is too long, and keeps names apart', async () => {
+    const places = ['one', 'two'].map((name) => `${name}/packages/with-a-long-name/examples/tanstack-start/templates`);
+    const files = Object.fromEntries(places.map((place) => [`${place}/Makefile`, 'test:\n\ttrue\nlint:\n\ttrue\n']));
+    const workspace = createTasks(files, JSON.stringify(Object.keys(files)));
+    const names = await namesOf(workspace);
+    expect(new Set(names).size).toBe(4);
+    for (const name of names) expect(name).toMatch(/^make-[0-9a-f]{8}-.*templates-(?:test|lint)$/);
+    expect(Math.max(...names.map(({ length }) => length))).toBeLessThanOrEqual(64);
+    expect(await workspace.toolbox().catalog.problems()).toEqual([]);
+  });
+
   spec('TSK-4 TSK-8', 'runs a script with exact arguments, in the directory of its file', async () => {
     const script = `node -e "console.log(JSON.stringify([process.cwd(), ...process.argv.slice(1)]))" --`;
     const text = JSON.stringify({ scripts: { show: script } });
