@@ -6,8 +6,9 @@ import { setImmediate } from 'node:timers/promises';
 import { orNothing } from '../core/error.js';
 import { isAlive } from '../files/process-identity.js';
 import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
+import type { AuditRecord, StartedRecord } from './line.js';
 import { fileName, listFiles } from './log.js';
-import { type AuditRecord, type StartedRecord, toInterrupted } from './record.js';
+import { toInterrupted } from './record.js';
 
 interface Position {
   readonly inode: number;

@@ -1,6 +1,6 @@
 // The API of the page: every route with its response, and the event stream. Types only.
 
-import type { AuditRecord } from '../audit/record.js';
+import type { AuditRecord } from '../audit/line.js';
 import type { Caller, CallerKind, Verdict } from '../core/caller.js';
 import type { Progress } from '../core/context.js';
 import type { Json, JsonObject } from '../core/json.js';

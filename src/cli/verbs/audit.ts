@@ -1,7 +1,7 @@
 // `wield audit`: shows and follows the audit log.
 
+import type { AuditRecord } from '../../audit/line.js';
 import { createAuditReader, parseRecord } from '../../audit/read.js';
-import type { AuditRecord } from '../../audit/record.js';
 import { pauseUnlessAborted } from '../../core/async.js';
 import { ERROR_CODES } from '../../core/error.js';
 import { compileGlob } from '../../core/glob.js';

@@ -1,8 +1,8 @@
 // Live calls of all processes while the page looks, the token ledger, what models see, and the event stream.
 
 import { join } from 'node:path';
+import type { AuditRecord } from '../../audit/line.js';
 import { createAuditReader } from '../../audit/read.js';
-import type { AuditRecord } from '../../audit/record.js';
 import { readRunning } from '../../audit/running.js';
 import { untilAborted } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';

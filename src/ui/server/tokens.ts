@@ -1,6 +1,6 @@
 // The token ledger: what definitions, inputs and results cost, per tool, server and client.
 
-import type { AuditRecord } from '../../audit/record.js';
+import type { AuditRecord } from '../../audit/line.js';
 import { compareText } from '../../core/text.js';
 import type { TokenLedger, TokenRow } from '../api.js';
 import type { SentDefinition } from './parts.js';

@@ -1,0 +1,67 @@
+// The lines of the audit log, as types, which the page uses too.
+
+import type { Consent, Decision } from '../core/approval.js';
+import type { Caller, Verdict } from '../core/caller.js';
+import type { ErrorCode } from '../core/error.js';
+import type { Json } from '../core/json.js';
+
+/** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */
+export interface AuditRecord {
+  readonly time: string;
+  readonly pid: number;
+  readonly call: string;
+  readonly parent: string | null;
+  readonly depth: number;
+  readonly caller: string;
+  readonly kind: Caller['kind'];
+  readonly door: string;
+  readonly tool: string;
+  readonly format: string | null;
+  readonly origin: string | null;
+  readonly digest: string | null;
+  readonly binary: string | null;
+  readonly workdir: string;
+  readonly verdict: Verdict['verdict'] | null;
+  readonly rule: string | null;
+  readonly reason: string | null;
+  readonly approval: Consent | null;
+  readonly decision: Decision | null;
+  readonly code: ErrorCode | null;
+  readonly durationMs: number;
+  readonly exitCode: number | null;
+  /** What enforced the sandbox, `none` if nothing could; null for a tool without one. */
+  readonly sandbox: string | null;
+  readonly inputBytes: number | null;
+  readonly inputHash: string | null;
+  readonly outputBytes: number;
+  readonly outputHash: string | null;
+  readonly truncated: boolean;
+  readonly handle: string | null;
+  /** Contents, only if configured. */
+  readonly input?: Json;
+  readonly output?: string;
+  readonly message?: string;
+  /** Set if the contents would have made the line too long. */
+  readonly contentsLeftOut?: true;
+  /** Not written but found by a reader: the call started, and its process ended before it did. */
+  readonly interrupted?: true;
+}
+
+/** What is known only when a call has ended. */
+type Ending =
+  | 'time'
+  | 'decision'
+  | 'code'
+  | 'durationMs'
+  | 'exitCode'
+  | 'outputBytes'
+  | 'outputHash'
+  | 'truncated'
+  | 'handle';
+
+/** The line that is written before a tool runs: if no record of its end follows, its process was killed (OBS-8). */
+export interface StartedRecord extends Omit<AuditRecord, Ending> {
+  readonly started: string;
+  /** When the process started, by the clock of the system: ids of processes are used again. */
+  readonly since: number;
+}
