@@ -23,6 +23,7 @@ import { CLIENTS } from '../../../src/clients/table.js';
 import { binary } from '../../support/built.js';
 import { json, wield } from '../../support/cli.js';
 import { CLIENT_FILES, type ClientFixture, fixtureOf, writeClientFile } from '../../support/client-files.js';
+import { readDocument } from '../../support/documents.js';
 import { some } from '../../support/effort.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
 import { finding, spec, specIf } from '../../support/spec.js';
@@ -54,10 +55,15 @@ function readAsClient(client: string, text: string, directory: string): Started 
   return { command: fill(entry.command ?? entry.cmd), args: entry.args.map(fill) };
 }
 
-async function listTools(workspace: Workspace, { command, args }: Started, cwd: string): Promise<string[]> {
+async function connectTo(workspace: Workspace, { command, args }: Started, cwd: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(new StdioClientTransport({ command, args, cwd, env: workspace.env, stderr: 'ignore' }));
   onTestFinished(() => client.close());
+  return client;
+}
+
+async function listTools(workspace: Workspace, started: Started, cwd: string): Promise<string[]> {
+  const client = await connectTo(workspace, started, cwd);
   return (await client.listTools()).tools.map((tool) => tool.name);
 }
 
@@ -98,6 +104,22 @@ describe('entries', () => {
       expect(await listTools(workspace, started, workspace.home)).toContain('greet');
     });
   }
+
+  spec('SRV-11', 'the first page leads to a tool that a client calls, in at most six commands', async () => {
+    const [start = ''] = /(?<=^\| put `wield` on your PATH.*\n)(?:\|.*\n){2}/m.exec(readDocument('README.md')) ?? [];
+    const commands = [...start.matchAll(/`(wield [^`]+)`/g)].map(([, command]) => command!.split(' ').slice(1));
+    expect(commands.map(([verb]) => verb)).toEqual(['init', 'call', 'connect', 'connect']);
+    const workspace = createWorkspace();
+    // The last one only lists; the first command installs.
+    for (const command of commands.slice(0, -1)) {
+      const yes = command[0] === 'connect' ? ['--yes'] : [];
+      expect((await wield(workspace, [...command, ...yes])).status, command.join(' ')).toBe(0);
+    }
+    const entry = readAsClient('claude-code', readFileSync(join(workspace.dir, '.mcp.json'), 'utf8'), workspace.dir);
+    const client = await connectTo(workspace, entry, workspace.dir);
+    const { content } = await client.callTool({ name: 'hello', arguments: { name: 'Ada' } });
+    expect(content).toMatchObject([{ type: 'text', text: 'Hello, Ada!\n' }]);
+  });
 
   test('uses the name wield if it is on PATH, and the full path for the user scope', async () => {
     const workspace = createServed();
