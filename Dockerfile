@@ -4,14 +4,14 @@
 #   docker run --read-only --tmpfs /tmp -v wield:/var/lib/wield -v "$PWD:/tools:ro" -e WIELD_TOKEN -p 7070:7070 wield
 #
 # Tools need their interpreters: build an image on this one that installs them, and copies the tools.
-FROM node:24-bookworm-slim AS build
+FROM node:24-trixie-slim AS build
 WORKDIR /src
 COPY . .
 RUN npm ci --ignore-scripts && npm run build && npm pack --ignore-scripts --pack-destination /tmp
 # With the clients of a fleet. Node 24 has SQLite, so libsql is left out.
 RUN npm install --prefix /opt/wield --omit=optional --ignore-scripts --no-audit --no-fund /tmp/wield-*.tgz bullmq@6 ioredis@6
 
-FROM node:24-bookworm-slim
+FROM node:24-trixie-slim
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ca-certificates git tini \
   && rm -rf /var/lib/apt/lists/* \
