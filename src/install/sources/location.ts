@@ -2,7 +2,7 @@
 
 import { basename, isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, quoteWord } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import { classifyHost } from '../../net/address.js';
@@ -20,12 +20,12 @@ const SCHEMES = ['https:', 'ssh:', 'file:'];
 const BUNDLE = /([^/]*)\.(?:mcpb|dxt)$/i;
 const GITHUB_SHORTHAND = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9_][\w.-]*$/;
 
+const HINT = 'use owner/repo, an https://, ssh:// or file:// URL, a directory, or a bundle (.mcpb)';
+
 /** Throws `usage` for an invalid location, and for everything that git could take for a command (INS-1, A27). */
 export function parseLocation(text: string, cwd: string, home: string | undefined): SourceLocation {
-  const refuse = (why: string): ToolError =>
-    new ToolError('usage', `"${quoteOutside(hideUser(text), 120)}" ${why}`, {
-      hint: 'use owner/repo, an https://, ssh:// or file:// URL, a directory, or a bundle (.mcpb)',
-    });
+  const refuse = (why: string, hint = HINT): ToolError =>
+    new ToolError('usage', `"${quoteOutside(hideUser(text), 120)}" ${why}`, { hint });
   if (text === '' || text.startsWith('-') || /[\0-\x1f\x7f]/.test(text.trim())) throw refuse('is not a valid source');
   const path = home !== undefined && /^~(?=\/|$)/.test(text) ? home + text.slice(1) : text;
   const directory = resolve(cwd, path);
@@ -56,7 +56,22 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
   if (!SCHEMES.includes(url.protocol) || text.includes('::')) throw refuse('has an unsupported protocol');
   if (url.hostname.startsWith('-') || url.username.startsWith('-')) throw refuse('is not a valid source');
   if (url.password !== '') throw refuse('contains a password, which would be stored in a file');
+  const page = toPage(url);
+  if (page !== undefined) throw refuse('is a page of a repository', page);
   return { kind: 'git', location: text, name: toName(url.pathname) };
+}
+
+// INS-91: people copy the address of a skill from a browser. Returns the commands that install it.
+function toPage({ hostname, origin, pathname }: URL): string | undefined {
+  const pattern =
+    hostname === 'github.com'
+      ? /^(\/[^/]+\/[^/]+)\/(?:tree|blob)\/([^/]+)(.*)$/
+      : /^(.+)\/-\/(?:tree|blob)\/([^/]+)(.*)$/;
+  const [, repository, branch, path = ''] = pattern.exec(pathname) ?? [];
+  if (repository === undefined || branch === undefined) return undefined;
+  const name = basename(path.replace(/\/(?:SKILL\.md)?$/, '').replace(/\/SKILL\.md$/, ''));
+  const add = `wield add ${quoteWord(origin + repository)} --pin ${quoteWord(`branch=${branch}`)} --register-only`;
+  return `run: ${add}, then wield install ${name === '' ? '--all' : quoteWord(name.replace(/\.md$/, ''))}`;
 }
 
 // An archive with a server: a file, or an address that leads to one.

@@ -112,6 +112,26 @@ describe('adding', () => {
     expect((await other.json('list', '--available')).items).toHaveLength(2);
   });
 
+  spec('INS-91', 'names the commands for the address of a page', async () => {
+    const workspace = createInstallWorkspace();
+    const hintOf = async (address: string) => {
+      const { code, hint } = await workspace.fail('add', address);
+      return [code, hint];
+    };
+    const add = 'run: wield add https://github.com/acme/kit --pin branch=main --register-only, then wield install';
+    for (const path of ['tree/main/skills/foo', 'tree/main/skills/foo/', 'blob/main/skills/foo/SKILL.md'])
+      expect(await hintOf(`https://github.com/acme/kit/${path}`)).toEqual(['usage', `${add} foo`]);
+    expect(await hintOf('https://github.com/acme/kit/tree/main')).toEqual(['usage', `${add} --all`]);
+    expect(await hintOf('https://git.example.org/a/b/kit/-/blob/dev/agents/x.md')).toEqual([
+      'usage',
+      'run: wield add https://git.example.org/a/b/kit --pin branch=dev --register-only, then wield install x',
+    ]);
+    expect(await hintOf('https://github.com/acme/kit/tree/$(id)/x')).toEqual([
+      'usage',
+      "run: wield add https://github.com/acme/kit --pin 'branch=$(id)' --register-only, then wield install x",
+    ]);
+  });
+
   spec(
     'INS-1',
     'adds nested sources, and stops at a cycle',
