@@ -108,6 +108,7 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
       get now() {
         return world.now();
       },
+      user: {},
       trusted: true,
       places: [],
       libraries: [],

@@ -13,6 +13,8 @@ export interface AuditRecord {
   readonly parent: string | null;
   readonly depth: number;
   readonly caller: string;
+  /** Who was logged in (IDN-5). */
+  readonly user?: string;
   readonly kind: Caller['kind'];
   readonly door: string;
   readonly tool: string;

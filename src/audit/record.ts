@@ -39,6 +39,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     parent: event.parent ?? null,
     depth: event.depth,
     caller: clean(formatCaller(caller)),
+    ...(caller.user === undefined ? {} : { user: clean(caller.user, MAX_NAME) }),
     kind: caller.kind,
     door: clean(caller.door, MAX_NAME),
     tool: clean(tool?.name ?? event.ref, MAX_NAME),

@@ -12,9 +12,10 @@ import { isWithin } from '../files/within.js';
 export function narrowPlaces(snapshot: Snapshot, narrowing: readonly Narrowing[]): Snapshot {
   const limiting = narrowing.filter(({ paths }) => paths !== undefined);
   if (limiting.length === 0) return snapshot;
-  const { now, workdir, settings, policy, trusted, roots, servers, problems } = snapshot;
+  const { now, user, workdir, settings, policy, trusted, roots, servers, problems } = snapshot;
   return Object.freeze({
     now,
+    user,
     workdir,
     settings,
     policy,

@@ -6,7 +6,8 @@ import { toOpenAITools } from '../adapters/openai/index.js';
 import { encodeNames } from '../core/name.js';
 import { estimateTokens } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { listForClients, MAX_NAME_LENGTH, MODEL } from '../mcp-server/listing.js';
+import { MODEL } from '../mcp-server/identity.js';
+import { listForClients, MAX_NAME_LENGTH } from '../mcp-server/listing.js';
 import type { ListSent } from '../ui/server/parts.js';
 
 /** By the name of the adapter, in the order of the toolbox. */

@@ -5,6 +5,7 @@ import { ToolError, toToolError } from '../core/error.js';
 import { count } from '../core/text.js';
 import { readTextFile, statIdentity } from '../files/read.js';
 import { resolvePath } from './io.js';
+import type { Terminal } from './terminal.js';
 import { usageError, type VerbCall } from './verb.js';
 
 const MIN_TOKEN = 16;
@@ -18,7 +19,11 @@ export function openTokens({ flags, env, terminal }: VerbCall): (() => readonly 
     const tokens = env.WIELD_TOKEN ? parseTokens(env.WIELD_TOKEN, 'WIELD_TOKEN') : undefined;
     return tokens && (() => tokens);
   }
-  const file = resolvePath(terminal.io, String(named));
+  return openTokenFile(resolvePath(terminal.io, String(named)), terminal);
+}
+
+/** Returns a function that returns the tokens of a file, which is read again when it changes. */
+export function openTokenFile(file: string, terminal: Terminal): () => readonly string[] {
   let seen = statIdentity(file);
   let tokens = readTokens(file);
   return () => {

@@ -3,7 +3,7 @@
 import type { Caller } from '../core/caller.js';
 import type { ToolContext } from '../core/context.js';
 import { isToolError, ToolError, toToolError } from '../core/error.js';
-import { formatCaller } from '../core/name.js';
+import { callerKey } from '../core/name.js';
 import type { Output } from '../core/result.js';
 import type { CodeLimits } from '../core/settings.js';
 import type { Snapshot, World } from '../core/snapshot.js';
@@ -54,7 +54,7 @@ export async function runCode(
   const { world } = options;
   const { caller, snapshot } = internals;
   const own = { ...snapshot.settings.code, ...internals.options.codeLimits };
-  const owner = { principal: `${caller.kind} ${formatCaller(caller)}`, workdir: snapshot.workdir };
+  const owner = { principal: callerKey(caller), workdir: snapshot.workdir };
   const { suspended } = options;
   const begun = await begin(asked, owner, suspended, world);
   if ('answer' in begun) return deliver(begun.answer, internals, begun.ended);

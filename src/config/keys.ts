@@ -28,6 +28,7 @@ import { maskAddress } from '../upstream/entries/mask.js';
 import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
 import { openApiTable } from './openapi.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
+import { authTable, tokensTable } from './serve.js';
 
 /**
  * How a lower layer can change the value of a higher one: lower a ceiling, replace it, set it if no higher layer does
@@ -36,7 +37,7 @@ import { sandboxRule, sandboxTable } from './sandbox.js';
  */
 export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'own' | 'ignored';
 
-type Section = 'limits' | 'results' | 'code' | 'skills' | 'env' | 'view' | 'audit' | 'model' | 'tasks';
+type Section = 'serve' | 'limits' | 'results' | 'code' | 'skills' | 'env' | 'view' | 'audit' | 'model' | 'tasks';
 type SettingName =
   | { [S in Section]: `${S}.${keyof NonNullable<Settings[S]> & string}` }[Section]
   | Exclude<keyof Settings, Section>;
@@ -284,6 +285,18 @@ export const KEYS: Readonly<Record<string, Key>> = {
     kind: 'server',
   }),
   'mcp.disabled': key(names('names of servers'), 'narrows', null, 'Disabled servers', RESTRICTS),
+  'serve.auth': own(
+    { word: 'table', shape: authTable },
+    'serve.auth',
+    'An [identity provider](../guides/team-gateway.md) whose tokens `wield serve --http` accepts: `issuer`, `audience`, `user-claim`, `groups-claim`, `scopes`; several as `[[serve.auth]]`',
+    RESTRICTS,
+  ),
+  'serve.tokens': own(
+    { word: 'tables', shape: tokensTable },
+    'serve.tokens',
+    'Bearer tokens of users, as `[serve.tokens.NAME]`: `file`, `groups`',
+    RESTRICTS,
+  ),
   'model.provider': own(PROVIDER, 'model.provider', 'API of the [model](#model)'),
   'model.name': own(MODEL, 'model.name', 'The name of the model'),
   'model.url': own(ADDRESS, 'model.url', "Base URL, instead of the provider's", {

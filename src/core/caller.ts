@@ -1,6 +1,7 @@
 // The caller of a tool and the verdict on its call; what only a person may do.
 
 import { type ErrorCode, ToolError } from './error.js';
+import type { UserOf } from './selector-terms.js';
 import type { ProtocolVersion } from './upstream.js';
 
 /** Code that says nothing else about itself. */
@@ -20,13 +21,15 @@ export const CALLER_KINDS = ['person', 'model', 'code'] as const;
 export type CallerKind = (typeof CALLER_KINDS)[number];
 
 /** Who calls, through which door. */
-export interface Caller {
+export interface Caller extends UserOf {
   /** Whether a person, a model or code calls. */
   readonly kind: CallerKind;
   /** The way that the call came: `cli`, `mcp`, `library`, …. */
   readonly door: string;
   /** The name of the client, if it gave one. */
   readonly name?: string;
+  /** Tells apart equal users of several issuers. */
+  readonly issuer?: string;
   /** The session whose large results it can read; by default that of the toolbox (CTX-3). */
   readonly session?: string;
   /** Tells apart clients that have no session, for servers that ask the client of a call (UPS-106). */

@@ -174,6 +174,14 @@ export function formatCaller({ door, name }: Caller): string {
   return name === undefined ? door : `${door}:${quoteOutside(name, 60)}`;
 }
 
+/** Identifies whose approvals, limits, programs and cached answers a call has: those of a user, else of a client. */
+export function callerKey(caller: Caller): string {
+  const { kind, user, issuer } = caller;
+  if (user === undefined) return `${kind} ${formatCaller(caller)}`;
+  // An issuer has no spaces, and no door is called `user`.
+  return `${kind} user ${user} at ${issuer ?? 'host'}`;
+}
+
 // Names of other systems for built-in tools (docs/coming-from/botholomew.md).
 const OTHER_PREFIXES = [['membot_', 'context_']] as const;
 

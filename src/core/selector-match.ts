@@ -30,7 +30,7 @@ export function matchSelector(
   quantifier: 'any' | 'every' = selector.policy === 'allow' ? 'every' : 'any',
   matching: Matching = createMatching(),
 ): boolean {
-  if (!matchSelectorTool(selector, tool, matching) || !isDue(selector, matching)) return false;
+  if (!matchSelectorTool(selector, tool, matching) || !isDue(selector, matching.moment)) return false;
   const undecided = isRestricting(selector);
   return selector.arguments.every(({ key, glob }) => {
     const value = isRecord(input) && Object.hasOwn(input, key) ? input[key] : undefined;
@@ -42,7 +42,8 @@ export function matchSelector(
 }
 
 /** What the matches of one decision share: the moment, their budget, and the texts of each value. */
-export interface Matching extends MatchBudget, Partial<Moment> {
+export interface Matching extends MatchBudget {
+  readonly moment: Moment | undefined;
   readonly loose: Map<unknown, readonly string[]>;
   readonly strict: Map<unknown, readonly string[]>;
 }
@@ -50,13 +51,13 @@ export interface Matching extends MatchBudget, Partial<Moment> {
 // About a tenth of a second, however many rules there are.
 const DECISION_STEPS = 5_000_000;
 
-export function createMatching(now?: number): Matching {
-  return { now, steps: DECISION_STEPS, loose: new Map(), strict: new Map() };
+export function createMatching(moment?: Moment): Matching {
+  return { moment, steps: DECISION_STEPS, loose: new Map(), strict: new Map() };
 }
 
 /** Whether the conditions of a selector hold; of an unknown moment, only those of a rule that restricts. */
-export function isDue(selector: Selector, { now }: Partial<Moment>): boolean {
-  return selector.conditions.every((holds) => (now === undefined ? isRestricting(selector) : holds({ now })));
+export function isDue(selector: Selector, moment: Moment | undefined): boolean {
+  return selector.conditions.every((holds) => (moment === undefined ? isRestricting(selector) : holds(moment)));
 }
 
 // What cannot be decided is denied: a rule that restricts matches, one that allows does not.

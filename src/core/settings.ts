@@ -91,6 +91,36 @@ export interface Settings {
   readonly disabledServers: readonly string[];
   /** The model that wield may use itself (SDK-7). */
   readonly model?: ModelSettings;
+  /** Who may use a server over HTTP (IDN-1). */
+  readonly serve: ServeSettings;
+}
+
+/** Who may use a server over HTTP. */
+export interface ServeSettings {
+  /** Identity providers whose tokens are accepted. */
+  readonly auth: readonly IssuerSettings[];
+  /** Tokens that have a name, in files. */
+  readonly tokens: readonly NamedToken[];
+}
+
+/** An identity provider. */
+export interface IssuerSettings {
+  readonly issuer: string;
+  /** What tokens must be made for; by default the public address of the server. */
+  readonly audience: string | undefined;
+  /** The claim that names the user. */
+  readonly userClaim: string;
+  readonly groupsClaim: string;
+  /** All of them are required. */
+  readonly scopes: readonly string[];
+}
+
+/** A bearer token of a user without an identity provider. */
+export interface NamedToken {
+  readonly user: string;
+  /** Absolute, or from the home. */
+  readonly file: string;
+  readonly groups: readonly string[];
 }
 
 /** Files of tasks whose tasks are tools. */
@@ -161,6 +191,7 @@ export const DEFAULT_SETTINGS: Settings = {
   tasks: { from: [] },
   servers: [],
   disabledServers: [],
+  serve: { auth: [], tokens: [] },
 };
 
 /** The part of the settings that a tool may see: limits, no secrets. */

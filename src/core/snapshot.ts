@@ -3,6 +3,7 @@
 import type { Boundary, Owner, Place } from './origin.js';
 import type { Problem } from './problem.js';
 import type { Policy } from './rule.js';
+import type { UserOf } from './selector-terms.js';
 import type { Settings } from './settings.js';
 import type { ServerEntry } from './upstream.js';
 
@@ -14,6 +15,8 @@ export interface Snapshot {
   readonly policy: Policy;
   /** Wall clock in milliseconds. */
   readonly now: number;
+  /** Whom rules with `$user=` and `$group=` are about. */
+  readonly user: UserOf;
   /** Whether code of the workspace may run for a model (POL-20). */
   readonly trusted: boolean;
   /** Directories searched for tools and skills, in order of precedence. */
@@ -50,7 +53,8 @@ export interface ConfiguredServers {
 /** Where a toolbox works: reads snapshots of it. */
 export interface Workspace {
   readonly world: World;
-  snapshot(): Snapshot;
+  /** `caller`: for whom it is taken. */
+  snapshot(caller?: UserOf): Snapshot;
   /** Changes the workdir of later snapshots. */
   setWorkdir(directory: string): void;
 }

@@ -128,6 +128,8 @@ export interface SurveyOptions extends SearchOptions {
 export interface InstructionsOptions {
   /** Includes the inventory of capabilities, if it may be shown (SDK-11). */
   readonly capabilities?: boolean;
+  /** Tools and skills that are denied to this caller are not named. */
+  readonly caller?: Caller;
 }
 
 /** A tool that is denied whatever the input, and why. */

@@ -3,6 +3,7 @@
 import type { Consent } from '../core/approval.js';
 import type { Caller, TraceParent } from '../core/caller.js';
 import { canonicalJson, type Json } from '../core/json.js';
+import { callerKey } from '../core/name.js';
 import type { Variables } from '../core/plan.js';
 import type { ToolResult } from '../core/result.js';
 import type { FleetKey } from './key.js';
@@ -75,9 +76,11 @@ export function toJobId({ id, attempt }: Pick<Job, 'id' | 'attempt'>): string {
 }
 
 /** Returns the id of a call: the same for the same key of the same caller. */
-export function toCallId(key: FleetKey, { kind, door, name = '' }: Caller, given: string): string {
+export function toCallId(key: FleetKey, caller: Caller, given: string): string {
   // Without the session: a client that repeats a call at another front may have a new one.
-  return key.name('call', kind, door, name, given).slice(0, 32);
+  const { kind, door, name = '', user } = caller;
+  const whose = user === undefined ? [kind, door, name] : [callerKey(caller)];
+  return key.name('call', ...whose, given).slice(0, 32);
 }
 
 /** Identifies what a keyed call does, without revealing it. */

@@ -2,13 +2,13 @@
 
 import { expect, test } from 'vitest';
 import { createToolbox } from '../toolbox.js';
-import { type AccessOptions, checkAccess } from './access.js';
+import { type AccessOptions, authenticate, checkHost } from './access.js';
 import { createMcpHttp } from './http.js';
 
 const TOKEN = 'a-token-of-more-than-sixteen-characters';
 
 function statusOf(headers: Record<string, string>, access: Partial<AccessOptions> = {}): number {
-  return checkAccess((name) => headers[name], { host: '127.0.0.1', ...access })?.status ?? 200;
+  return checkHost((name) => headers[name], { host: '127.0.0.1', ...access })?.status ?? 200;
 }
 
 test('a loopback server answers only to loopback hosts', () => {
@@ -48,10 +48,12 @@ test('pages of other sites are refused', () => {
     expect([origin, statusOf({ host, origin })]).toEqual([origin, 403]);
 });
 
-test('the token must be the whole token', () => {
-  const host = '127.0.0.1';
-  const ask = (authorization: string): number => statusOf({ host, authorization }, { tokens: () => [TOKEN] });
-  expect(ask(`Bearer ${TOKEN}`)).toBe(200);
+test('the token must be the whole token', async () => {
+  const access = { host: '127.0.0.1', tokens: () => [TOKEN] };
+  const ask = async (authorization: string | undefined): Promise<number> =>
+    (await authenticate((name) => (name === 'authorization' ? authorization : undefined), access)).refusal?.status ??
+    200;
+  expect(await ask(`Bearer ${TOKEN}`)).toBe(200);
   const other = 'x'.repeat(TOKEN.length);
   for (const sent of [
     '',
@@ -62,8 +64,8 @@ test('the token must be the whole token', () => {
     `Basic ${TOKEN}`,
     TOKEN,
   ])
-    expect([sent, ask(sent)]).toEqual([sent, 401]);
-  expect(statusOf({ host }, { tokens: () => [TOKEN] })).toBe(401);
+    expect([sent, await ask(sent)]).toEqual([sent, 401]);
+  expect(await ask(undefined)).toBe(401);
 });
 
 test('the endpoint checks access before anything else, and takes JSON only', async () => {

@@ -1,6 +1,8 @@
 // Access control of the HTTP server: Host, Origin and bearer token, checked before the body is read (SRV-5).
 
-import { hasToken } from '../net/bearer.js';
+import { isSecret } from '../net/bearer.js';
+import type { TokenFault } from '../net/tokens.js';
+import type { Identity } from './identity.js';
 
 /** Who may use a server. */
 export interface AccessOptions {
@@ -8,6 +10,20 @@ export interface AccessOptions {
   readonly host: string;
   /** Returns the bearer tokens that are valid now; required unless the address is loopback. */
   readonly tokens?: (() => readonly string[]) | undefined;
+  /** The address that clients use, if it is another one: that of a proxy. */
+  readonly publicUrl?: URL | undefined;
+  /** Finds the user of another token (IDN-1). */
+  readonly users?: ((token: string) => Promise<Identity | TokenFault>) | undefined;
+  /** Identity providers that clients may log in at (RFC 9728); without one there is no metadata. */
+  readonly resource?: ProtectedResource | undefined;
+}
+
+/** What clients need to know to log in. */
+export interface ProtectedResource {
+  /** The address of this server. */
+  readonly url: URL;
+  readonly issuers: readonly string[];
+  readonly scopes: readonly string[];
 }
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
@@ -28,19 +44,65 @@ export interface Refusal {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Returns why a request is not allowed, else undefined. */
-export function checkAccess(header: ReadHeader, { host, tokens }: AccessOptions): Refusal | undefined {
+/** Returns why a request is not allowed by its Host or Origin, else undefined. */
+export function checkHost(header: ReadHeader, { host, publicUrl }: AccessOptions): Refusal | undefined {
   const requested = parseHost(header('host') ?? '');
-  if (requested === undefined || !isOwnHost(requested.hostname, host)) return forbidden('Host header not allowed');
+  if (requested === undefined || (requested.host !== publicUrl?.host && !isOwnHost(requested.hostname, host)))
+    return forbidden('Host header not allowed');
   const origin = header('origin');
   // Pages of other sites, and of other servers on this machine, must not reach this one.
-  if (origin !== undefined && !isSameServer(parseUrl(origin), requested)) return forbidden('Origin header not allowed');
-  const authorization = header('authorization');
-  if (tokens !== undefined && !tokens().some((token) => hasToken(authorization, token))) {
-    const headers = { 'www-authenticate': 'Bearer realm="wield"' };
-    return { status: 401, message: 'missing or wrong bearer token', headers };
-  }
+  if (origin !== undefined && origin !== publicUrl?.origin && !isSameServer(parseUrl(origin), requested))
+    return forbidden('Origin header not allowed');
   return undefined;
+}
+
+/** Who sent a request, or why it is refused. Without both, one of the shared tokens was sent, or none is needed. */
+export interface Authentication {
+  readonly identity?: Identity;
+  readonly refusal?: Refusal;
+}
+
+/** Finds who sent a request by its bearer token. */
+export async function authenticate(header: ReadHeader, access: AccessOptions): Promise<Authentication> {
+  const { tokens, users } = access;
+  if (tokens === undefined && users === undefined) return {};
+  const token = /^Bearer +(\S+)$/i.exec(header('authorization') ?? '')?.[1];
+  if (token === undefined) return { refusal: unauthorized(access) };
+  if (tokens?.().some((one) => isSecret(token, one))) return {};
+  const found = (await users?.(token)) ?? { error: 'invalid_token' as const, reason: 'it is not known' };
+  return 'error' in found ? { refusal: unauthorized(access, found) } : { identity: found };
+}
+
+function unauthorized({ resource }: AccessOptions, fault?: TokenFault): Refusal {
+  const terms = [
+    'realm="wield"',
+    ...(resource === undefined ? [] : [`resource_metadata="${metadataUrl(resource)}"`]),
+    ...(resource === undefined || resource.scopes.length === 0 ? [] : [`scope="${resource.scopes.join(' ')}"`]),
+    ...(fault === undefined ? [] : [`error="${fault.error}"`]),
+  ];
+  const headers = { 'www-authenticate': `Bearer ${terms.join(', ')}` };
+  if (fault?.error === 'insufficient_scope')
+    return { status: 403, message: `the token is refused: ${fault.reason}`, headers };
+  return { status: 401, message: 'missing or wrong bearer token', headers };
+}
+
+const METADATA_PATH = '/.well-known/oauth-protected-resource';
+
+function metadataUrl({ url }: ProtectedResource): string {
+  return `${url.origin}${METADATA_PATH}${url.pathname === '/' ? '' : url.pathname}`;
+}
+
+/** Returns the metadata of the server (RFC 9728), if that is what a path names. */
+export function findMetadata(path: string, { resource }: AccessOptions): object | undefined {
+  if (resource === undefined || !(path === METADATA_PATH || path.startsWith(`${METADATA_PATH}/`))) return undefined;
+  const { url, issuers, scopes } = resource;
+  return {
+    resource: url.href,
+    authorization_servers: issuers,
+    ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
+    bearer_methods_supported: ['header'],
+    resource_name: 'wield',
+  };
 }
 
 function isOwnHost(requested: string, bound: string): boolean {

@@ -11,16 +11,9 @@ import { RpcError } from '../net/mcp.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { InputRequiredResult } from './client-requests.js';
 import { createInteractiveCalls } from './interaction.js';
-import { type Listing, type LiveListing, MODEL } from './listing.js';
+import type { Listing, Listings, LiveListing } from './listing.js';
 import { ERROR, type Params } from './message.js';
-import {
-  protocolOf,
-  type RequestScope,
-  readKey,
-  readTraceParent,
-  toLogListener,
-  toProgressListener,
-} from './request.js';
+import { callerOf, type RequestScope, readKey, readTraceParent, toLogListener, toProgressListener } from './request.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
 import type { SharedSessions } from './shared-sessions.js';
 import type { CallOutcome } from './suspended-calls.js';
@@ -44,21 +37,21 @@ export interface ToolCalls {
 
 export interface ToolCallsOptions {
   readonly toolbox: Toolbox;
-  readonly listing: LiveListing;
+  readonly listings: Listings;
   /** Delays calls while the client does not read its responses. */
   readonly ready?: DoorOptions['ready'];
   readonly shared?: SharedSessions | undefined;
 }
 
-export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOptions): ToolCalls {
+export function createToolCalls({ toolbox, listings, ready, shared }: ToolCallsOptions): ToolCalls {
   const interactive = createInteractiveCalls(shared);
   const serve: ToolCalls['serve'] = ({ scope, id, input, run, checkPlan }) => {
-    const { clientName = '', capabilities } = scope;
+    const { capabilities, identity } = scope;
     const { session, sessionEnd } = scope.client;
+    // A user stays the same, whatever the client is called.
+    const clientName = identity === undefined ? (scope.clientName ?? '') : '';
     // Clients without a session may have the same name.
     const person = sessionEnd === 'none' ? randomUUID() : undefined;
-    const { kind, door } = MODEL;
-    const protocol = protocolOf(scope);
     return interactive.serve({
       scope,
       client: `${session} ${clientName}`,
@@ -69,7 +62,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
       onProgress: toProgressListener(scope),
       run: ({ controller, onProgress, approve, elicit, client, fault }) =>
         run({
-          caller: { kind, door, apps: showsApps(capabilities), session, person, name: scope.clientName, protocol },
+          caller: { ...callerOf(scope), apps: showsApps(capabilities), person },
           controller,
           onProgress,
           approve,
@@ -89,6 +82,7 @@ export function createToolCalls({ toolbox, listing, ready, shared }: ToolCallsOp
   };
   const call: ToolCalls['call'] = async (params, scope) => {
     const listed = params.name as string;
+    const listing = listings.of(scope.identity);
     const known = listing.newest() ?? (await listing.known());
     const asked = known.names.has(listed) ? listed : await toAppTool(listing, known, listed, scope);
     const name = known.names.get(asked) ?? decodeName(asked);

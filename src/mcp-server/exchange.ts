@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isPersonsPeer } from '../net/peer.js';
+import type { Identity } from './identity.js';
 import { ERROR, type RequestId } from './message.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -14,6 +15,8 @@ export interface Exchange {
   readonly target: string;
   /** `name` is in lower case. */
   header(name: string): string | undefined;
+  /** Who is logged in. */
+  identity: Identity | undefined;
   /** Returns undefined if the body is too large. Rejects if the client disconnects. */
   readBody(maxBytes: number): Promise<string | undefined>;
   /** Called when the response begins. */
@@ -54,6 +57,7 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 /** An exchange of Node's server. */
 export class NodeExchange implements Exchange {
+  identity: Identity | undefined;
   onBegin = (): void => {};
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -78,6 +82,8 @@ export class NodeExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
+    // Node keeps the first of two; a proxy may have looked at the other.
+    if (name === 'authorization' && (this.#request.headersDistinct[name]?.length ?? 0) > 1) return undefined;
     return this.#request.headers[name] as string | undefined;
   }
 
@@ -131,6 +137,7 @@ export class NodeExchange implements Exchange {
 
 /** An exchange of the Fetch API: `response` resolves when it begins. */
 export class FetchExchange implements Exchange {
+  identity: Identity | undefined;
   readonly method: string;
   readonly response: Promise<Response>;
   hasBegun = false;

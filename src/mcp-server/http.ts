@@ -8,10 +8,10 @@ import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { RpcError } from '../net/mcp.js';
 import { findHeaderMismatch } from '../net/param-headers.js';
-import { type AccessOptions, checkAccess, type Refusal } from './access.js';
+import { type AccessOptions, authenticate, checkHost, findMetadata, type Refusal } from './access.js';
 import { carriesConsent } from './client-prompts.js';
 import { createBodyReader, type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
-import { MODEL } from './listing.js';
+import { type Identity, identityKey, toCaller } from './identity.js';
 import { ERROR, isRequest, type Message, type RequestMessage } from './message.js';
 import { PROMETHEUS_TYPE } from './prometheus.js';
 import { Client } from './request.js';
@@ -51,6 +51,7 @@ const readBody = createBodyReader(256 * 1024 * 1024);
 const BOUNDS = { maxDepth: 64, maxBytes: MAX_BODY_BYTES, isReadAtOnce: true };
 // Requests whose body has been read. Slow bodies and open event streams are limited elsewhere.
 const MAX_REQUESTS = 256;
+const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 const METHODS = ['POST', 'GET', 'DELETE'];
 const NO_CONSENT = 'consent is not taken from a process that a tool started, or that cannot be found';
 
@@ -58,7 +59,7 @@ const NO_CONSENT = 'consent is not taken from a process that a tool started, or 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
   const server = createMcpServer(toolbox, options);
   const sessions = createSessions({ server, shared: options.shared, onError: options.onError });
-  server.listing.onChange(sessions.announce);
+  server.listings.onChange((kind, identity) => sessions.announce(kind, identityKey(identity)));
   let running = 0;
 
   const serveBody = async (exchange: Exchange, body: Json): Promise<void> => {
@@ -87,8 +88,16 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
       if (isReady) return respondPage(exchange, 'text/plain', async () => 'ok\n');
       return respondError(exchange, 503, 'not ready');
     }
-    const refusal = checkAccess((name) => exchange.header(name), options.access);
+    const header = (name: string) => exchange.header(name);
+    // For clients that are not logged in yet, also on pages of other sites.
+    const metadata = findMetadata(path, options.access);
+    if (metadata !== undefined)
+      return respondPage(exchange, 'application/json', async () => JSON.stringify(metadata), ANY_ORIGIN);
+    const foreign = checkHost(header, options.access);
+    if (foreign !== undefined) return refuse(exchange, foreign);
+    const { identity, refusal } = await authenticate(header, options.access);
     if (refusal !== undefined) return refuse(exchange, refusal);
+    exchange.identity = identity;
     if (path === '/') return describeServer(exchange, toolbox);
     if (path === METRICS_PATH && options.metrics !== undefined)
       return respondPage(exchange, PROMETHEUS_TYPE, options.metrics);
@@ -137,10 +146,10 @@ function refuse(exchange: Exchange, { status, headers, message }: Refusal): void
 }
 
 // SRV-18: parameters must agree with the headers that repeat them in the newer version.
-async function assertParamHeaders({ listing }: McpServer, exchange: Exchange, message: Message): Promise<void> {
+async function assertParamHeaders({ listings }: McpServer, exchange: Exchange, message: Message): Promise<void> {
   const { method, params } = message;
   if (method !== 'tools/call') return;
-  const declared = (await listing.known()).headers.get(String(params?.name));
+  const declared = (await listings.of(exchange.identity).known()).headers.get(String(params?.name));
   const headerOf = (name: string) => exchange.header(name.toLowerCase()) ?? null;
   const found = declared && findHeaderMismatch(declared, params?.arguments, headerOf);
   if (found !== undefined) throw mismatch(found.header, found.problem);
@@ -161,31 +170,42 @@ const STATUSES: ReadonlyMap<number | undefined, number> = new Map([
 async function answerNewer(server: McpServer, exchange: Exchange, message: RequestMessage): Promise<void> {
   const responder = new Responder(exchange, INDEPENDENT);
   const send = (text: string): void => responder.send(text);
-  // This version has no sessions: all clients with access share one.
-  const client = new Client('http', send, false);
+  // This version has no sessions: all clients of a user, or all with access, share one.
+  const { identity } = exchange;
+  const client = new Client(sessionOf(identity), send, false);
   // A client cancels its request by closing the response.
   exchange.onDisconnect(() => client.close());
   const mayConsent = (): boolean => exchange.mayConsent();
-  const answer = await server.answer(message, { client, isNewer: true, send, mayConsent });
+  const answer = await server.answer(message, { client, identity, isNewer: true, send, mayConsent });
   if (answer === undefined) responder.end();
   else responder.answer(answer.parts, STATUSES.get(answer.code) ?? 200);
+}
+
+function sessionOf(identity: Identity | undefined): string {
+  const key = identityKey(identity);
+  return key === undefined ? 'http' : `http ${key}`;
 }
 
 function isJson(type: string | undefined): boolean {
   return type === 'application/json' || /^\s*application\/json\s*(?:;[^,]*)?$/i.test(type ?? '');
 }
 
-async function respondPage(exchange: Exchange, type: string, write: () => Promise<string>): Promise<void> {
+async function respondPage(
+  exchange: Exchange,
+  type: string,
+  write: () => Promise<string>,
+  more: Readonly<Record<string, string>> = {},
+): Promise<void> {
   if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
     return respondError(exchange, 405, 'method not allowed; use GET');
-  const headers = { 'content-type': type, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
+  const headers = { 'content-type': type, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store', ...more };
   exchange.respond(200, headers, [await write()]);
 }
 
 // For people who open the address in a browser.
 async function describeServer(exchange: Exchange, toolbox: Toolbox): Promise<void> {
   return respondPage(exchange, 'text/plain; charset=utf-8', async () => {
-    const listed = await toolbox.list({ caller: MODEL, knownOnly: true });
+    const listed = await toolbox.list({ caller: toCaller(exchange.identity), knownOnly: true });
     const tools = listed.filter(({ origin }) => origin.builtin !== true);
     const lines = [
       'wield: an MCP server with tools for AI agents.',

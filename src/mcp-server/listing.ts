@@ -9,6 +9,7 @@ import type { Toolbox } from '../core/toolbox.js';
 import { CALL_TOOL } from '../core/view.js';
 import { type ParamHeader, readParamHeaders } from '../net/param-headers.js';
 import { type AppTools, collectAppTools } from './apps.js';
+import { type Identity, identityKey, MODEL, toCaller } from './identity.js';
 
 export interface ListedTool {
   readonly name: string;
@@ -35,16 +36,12 @@ export interface Listing {
   readonly headers: ReadonlyMap<string, readonly ParamHeader[]>;
 }
 
-// Without a client name: rules do not depend on it, so every client gets the same listing (POL-8).
-export const MODEL: Caller = { kind: 'model', door: 'mcp' };
-// Sees the tools for MCP Apps too.
-const APP_HOST: Caller = { ...MODEL, apps: true };
 // The protocol's limit.
 export const MAX_NAME_LENGTH = 128;
 
 // Returns a function that reads the current listing; it returns the same object as long as nothing changed. `knownOnly`
 // uses what is known about upstream servers and modules instead of starting them.
-function createListingReader(toolbox: Toolbox) {
+function createListingReader(toolbox: Toolbox, caller: Caller) {
   let last: { tools: readonly Tool[]; trusted: boolean; listing: Listing } | undefined;
   let building: Promise<unknown> = Promise.resolve();
   const find = (tools: readonly Tool[], trusted: boolean): Listing | undefined =>
@@ -60,7 +57,7 @@ function createListingReader(toolbox: Toolbox) {
     return listing;
   };
   return async (knownOnly = false): Promise<Listing> => {
-    const tools = await toolbox.list({ caller: APP_HOST, knownOnly });
+    const tools = await toolbox.list({ caller: { ...caller, apps: true }, knownOnly });
     const { trusted } = toolbox.workspace;
     const known = find(tools, trusted);
     if (known !== undefined) return known;
@@ -83,7 +80,7 @@ async function isEqual(before: readonly ListedTool[], now: readonly ListedTool[]
 
 /** Returns the tools as `tools/list` sends them. */
 export async function listForClients(toolbox: Toolbox): Promise<readonly ListedTool[]> {
-  return (await createListingReader(toolbox)()).tools;
+  return (await createListingReader(toolbox, MODEL)()).tools;
 }
 
 function isSameList(before: readonly Tool[], now: readonly Tool[]): boolean {
@@ -190,8 +187,53 @@ export interface LiveListing {
   close(): void;
 }
 
-export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => void): LiveListing {
-  const readListing = createListingReader(toolbox);
+/** The listings of all users, each made when it is first needed. */
+export interface Listings {
+  of(identity: Identity | undefined): LiveListing;
+  /** Calls the listener when a list has changed for a user. */
+  onChange(listener: (kind: ListKind, identity: Identity | undefined) => void): () => void;
+  close(): void;
+}
+
+// Of users; that which was not used for longest is made again.
+const MAX_LISTINGS = 200;
+
+export function createListings(toolbox: Toolbox, onError?: (error: Error) => void): Listings {
+  const known = new Map<string, LiveListing>();
+  const listeners = new Set<(kind: ListKind, identity: Identity | undefined) => void>();
+  const open = (identity: Identity | undefined): LiveListing => {
+    const listing = createLiveListing(toolbox, toCaller(identity), onError);
+    listing.onChange((kind) => {
+      for (const listener of [...listeners]) listener(kind, identity);
+    });
+    return listing;
+  };
+  return {
+    of(identity) {
+      // Groups may change with every token.
+      const key = JSON.stringify([identityKey(identity), identity?.groups]);
+      const listing = known.get(key) ?? open(identity);
+      known.delete(key);
+      known.set(key, listing);
+      if (known.size > MAX_LISTINGS) {
+        const [oldest, unused] = known.entries().next().value!;
+        known.delete(oldest);
+        unused.close();
+      }
+      return listing;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      for (const listing of known.values()) listing.close();
+    },
+  };
+}
+
+function createLiveListing(toolbox: Toolbox, caller: Caller, onError?: (error: Error) => void): LiveListing {
+  const readListing = createListingReader(toolbox, caller);
   const rereadKnown = (): Promise<Listing> => readListing(true);
   const listeners = new Set<(kind: ListKind) => void>();
   const announce = (kind: ListKind): void => {
@@ -213,7 +255,7 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
   };
   const others: Record<'resources' | 'prompts', string | undefined> = { resources: undefined, prompts: undefined };
   const compareOthers = async (kind: 'resources' | 'prompts'): Promise<void> => {
-    const all = await toolbox.catalog[kind].list({ caller: MODEL, knownOnly: true });
+    const all = await toolbox.catalog[kind].list({ caller, knownOnly: true });
     const now = JSON.stringify(all.map(({ tool, fields }) => [tool.name, fields]));
     const before = others[kind];
     others[kind] = now;
@@ -223,9 +265,10 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
     for (const comparing of [compareTools(), compareOthers('resources'), compareOthers('prompts')])
       comparing.catch((error: Error) => onError?.(error));
   };
+  let isClosed = false;
   let unwatch: (() => void) | undefined;
   const watch = (): void => {
-    if (unwatch !== undefined) return;
+    if (unwatch !== undefined || isClosed) return;
     unwatch = toolbox.catalog.watch(compare);
     // Finds what changed since the first listing.
     compare();
@@ -248,6 +291,9 @@ export function createLiveListing(toolbox: Toolbox, onError?: (error: Error) => 
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    close: () => unwatch?.(),
+    close() {
+      isClosed = true;
+      unwatch?.();
+    },
   };
 }

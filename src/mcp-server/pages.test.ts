@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { spec } from '../../test/support/spec.js';
 import type { JsonSchema } from '../core/schema.js';
 import { createToolbox } from '../toolbox.js';
-import { createLiveListing } from './listing.js';
+import { createListings } from './listing.js';
 import { createListingPages } from './pages.js';
 
 const createPages = (count: number, inputSchema: JsonSchema) => {
@@ -14,7 +14,12 @@ const createPages = (count: number, inputSchema: JsonSchema) => {
     inputSchema,
     execute: () => 'ok',
   }));
-  return createListingPages(createLiveListing(createToolbox({ tools })), { name: 'wield' });
+  const pages = createListingPages({ name: 'wield' });
+  const listing = createListings(createToolbox({ tools })).of(undefined);
+  return {
+    read: (cursor: string | undefined, isNewer: boolean, withApps: boolean) =>
+      pages.read(listing, cursor, isNewer, withApps),
+  };
 };
 
 /** Counts the turns of the event loop until a promise is settled. */

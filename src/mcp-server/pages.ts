@@ -14,7 +14,7 @@ export interface Page {
 
 export interface ListingPages {
   /** Returns the result of `tools/list` as JSON, for a client that may show MCP Apps. Throws a `RpcError`. */
-  read(cursor: string | undefined, isNewer: boolean, withApps: boolean): Promise<Buffer>;
+  read(listing: LiveListing, cursor: string | undefined, isNewer: boolean, withApps: boolean): Promise<Buffer>;
 }
 
 /** How long clients may cache a result. */
@@ -46,10 +46,10 @@ export function toPage(member: string, all: readonly object[], cursor: string | 
 
 // Serialising 1,000 small tools takes 3 ms, writing the bytes 0.3 ms; a listing is replaced when the catalog, the rules or
 // the trust of the workspace change.
-export function createListingPages(listing: LiveListing, info: object): ListingPages {
+export function createListingPages(info: object): ListingPages {
   const bytes = new WeakMap<Listing, Map<string, Promise<Buffer>>>();
   return {
-    async read(cursor, isNewer, withApps) {
+    async read(listing, cursor, isNewer, withApps) {
       // All pages of a client come from one listing if possible.
       const listed = (cursor === undefined ? undefined : listing.newest()) ?? (await listing.read());
       const tools = withApps ? listed.withApps : listed.tools;

@@ -1,12 +1,13 @@
 // A client, and the scope of one of its requests: what handlers know about it, and how they send messages meanwhile.
 
 import { setMaxListeners } from 'node:events';
-import type { TraceParent } from '../core/caller.js';
+import type { Caller, TraceParent } from '../core/caller.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
 import { isRecord } from '../core/json.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import type { ProtocolVersion } from '../core/upstream.js';
 import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
+import { type Identity, toCaller } from './identity.js';
 import {
   LOG_LEVELS,
   META,
@@ -126,6 +127,8 @@ export class Subscriptions {
 /** How a request came, and how messages that belong to it are sent. */
 export interface Channel {
   readonly client: Client;
+  /** Who is logged in. */
+  readonly identity?: Identity | undefined;
   readonly isNewer: boolean;
   /** Returns a signal that is aborted when the connection ends that alone can carry the result. */
   disconnected?(): AbortSignal;
@@ -138,6 +141,7 @@ export interface Channel {
 export interface RequestScope {
   readonly id: RequestId;
   readonly client: Client;
+  readonly identity: Identity | undefined;
   /** Whether the request is of the newer protocol version. */
   readonly isNewer: boolean;
   /** What the client says it supports. */
@@ -165,7 +169,7 @@ export interface RequestScope {
 }
 
 export function toScope({ id, params }: RequestMessage, channel: Channel, controller: AbortController): RequestScope {
-  const { client, isNewer, disconnected } = channel;
+  const { client, identity, isNewer, disconnected } = channel;
   const meta = metaOf(params);
   const info = isNewer ? meta?.[META.client] : client.initialized?.clientInfo;
   const logLevel = isNewer ? (meta?.[META.logLevel] as string | undefined) : client.logLevel;
@@ -175,6 +179,7 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, contro
   return {
     id,
     client,
+    identity,
     isNewer,
     capabilities: isNewer ? meta?.[META.capabilities] : client.initialized?.capabilities,
     clientName: isRecord(info) ? (info.name as string) : undefined,
@@ -194,6 +199,17 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, contro
       return client.requests.request(request, until, (text) => channel.send(text));
     },
     mayConsent: () => channel.mayConsent?.() ?? true,
+  };
+}
+
+/** Returns who makes a request, with its session. */
+export function callerOf(scope: RequestScope): Caller {
+  const { identity, client, clientName: name } = scope;
+  return {
+    ...toCaller(identity),
+    session: client.session,
+    ...(name === undefined ? {} : { name }),
+    protocol: protocolOf(scope),
   };
 }
 

@@ -9,24 +9,25 @@ import type { Toolbox } from '../core/toolbox.js';
 import { RpcError } from '../net/mcp.js';
 import { resolveAppUri } from './apps.js';
 import type { ToolCalls } from './calls.js';
-import { type LiveListing, MODEL } from './listing.js';
+import { identityKey, toCaller } from './identity.js';
+import type { Listings } from './listing.js';
 import { ERROR, META, type PARAM_SHAPES, toNotification } from './message.js';
 import { toPage } from './pages.js';
-import { MAX_SUBSCRIPTIONS, protocolOf, type RequestScope, Subscriptions } from './request.js';
+import { callerOf, MAX_SUBSCRIPTIONS, protocolOf, type RequestScope, Subscriptions } from './request.js';
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
 
 export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
   const { resources, prompts } = toolbox.catalog;
-  const listResources = async (isTemplate: boolean) =>
-    (await resources.list({ caller: MODEL })).filter((one) => one.isTemplate === isTemplate);
+  const listResources = async (isTemplate: boolean, { identity }: RequestScope) =>
+    (await resources.list({ caller: toCaller(identity) })).filter((one) => one.isTemplate === isTemplate);
   return {
-    async list({ cursor }: Params<'list'>) {
-      const all = (await listResources(false)).map(({ uri, fields }) => ({ ...fields, uri }));
+    async list({ cursor }: Params<'list'>, scope: RequestScope) {
+      const all = (await listResources(false, scope)).map(({ uri, fields }) => ({ ...fields, uri }));
       return toPage('resources', all, cursor);
     },
-    async listTemplates({ cursor }: Params<'list'>) {
-      const all = (await listResources(true)).map(({ uri, fields }) => ({ ...fields, uriTemplate: uri }));
+    async listTemplates({ cursor }: Params<'list'>, scope: RequestScope) {
+      const all = (await listResources(true, scope)).map(({ uri, fields }) => ({ ...fields, uriTemplate: uri }));
       return toPage('resourceTemplates', all, cursor);
     },
     async read(params: Params<'resource'>, scope: RequestScope) {
@@ -41,8 +42,8 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       );
       return { contents, ...metaOf(outcome) };
     },
-    async listPrompts({ cursor }: Params<'list'>) {
-      const all = (await prompts.list({ caller: MODEL })).map(({ name, fields }) => ({ ...fields, name }));
+    async listPrompts({ cursor }: Params<'list'>, { identity }: RequestScope) {
+      const all = (await prompts.list({ caller: toCaller(identity) })).map(({ name, fields }) => ({ ...fields, name }));
       return toPage('prompts', all, cursor);
     },
     async getPrompt({ name, arguments: input = {} }: Params<'prompt'>, scope: RequestScope) {
@@ -56,7 +57,7 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       // The name or URI at the server is filled in where the request is sent.
       const input = { ref: { type: ref.type }, argument, ...(context === undefined ? {} : { context }) } as Json;
       const target = 'name' in ref ? { prompt: ref.name } : { template: ref.uri };
-      const caller = { ...MODEL, protocol: protocolOf(scope) };
+      const caller = { ...toCaller(scope.identity), protocol: protocolOf(scope) };
       const result = await prompts.complete(target, input, { caller, signal: scope.controller.signal });
       // Without completions a client shows none; an error would be shown to the person.
       return { completion: result.error === undefined ? result.structured : { values: [] } };
@@ -114,15 +115,14 @@ const MAX_LISTENERS = 1024;
  * Answers `subscriptions/listen` of the newer protocol version: sends what changes until the request is cancelled, or the
  * server ends.
  */
-export function createListen({ catalog: { resources } }: Toolbox, { onChange }: LiveListing) {
+export function createListen({ catalog: { resources } }: Toolbox, listings: Listings) {
   const open = new Set<() => void>();
   return {
     async listen({ notifications: wanted }: Params<'listen'>, scope: RequestScope): Promise<object> {
       if (open.size >= MAX_LISTENERS) throw new RpcError(ERROR.internal, 'Subscription limit reached');
       const _meta = { [META.subscription]: scope.id };
       const followed = new Subscriptions();
-      const { clientName: name } = scope;
-      const caller = { ...MODEL, session: scope.client.session, name, protocol: protocolOf(scope) };
+      const caller = callerOf(scope);
       const follow = async (uri: string): Promise<boolean> => {
         const tell = (): void => scope.notify('notifications/resources/updated', { uri, _meta });
         const { result, end } = await resources.subscribe(uri, tell, { caller });
@@ -133,8 +133,10 @@ export function createListen({ catalog: { resources } }: Toolbox, { onChange }: 
       open.add(end);
       onAbort(scope.controller.signal, end);
       const kinds = (['tools', 'prompts', 'resources'] as const).filter((kind) => wanted[`${kind}ListChanged`]);
-      const unlisten = onChange((kind) => {
-        if (kinds.includes(kind)) scope.notify(`notifications/${kind}/list_changed`, { _meta });
+      const user = identityKey(scope.identity);
+      const unlisten = listings.onChange((kind, of) => {
+        if (identityKey(of) === user && kinds.includes(kind))
+          scope.notify(`notifications/${kind}/list_changed`, { _meta });
       });
       try {
         const uris = [...new Set(wanted.resourceSubscriptions)].slice(0, MAX_SUBSCRIPTIONS);

@@ -5,7 +5,8 @@ import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import { RpcError, SKILLS, TASKS } from '../net/mcp.js';
 import { showsApps } from './apps.js';
 import { createToolCalls } from './calls.js';
-import { createLiveListing, type LiveListing } from './listing.js';
+import { toCaller } from './identity.js';
+import { createListings, type Listings, type LiveListing } from './listing.js';
 import {
   ERROR,
   findParamsFault,
@@ -47,7 +48,7 @@ export interface Answer {
 }
 
 export interface McpServer {
-  readonly listing: LiveListing;
+  readonly listings: Listings;
   /** Undefined in a fleet, whose servers keep nothing in memory (FLT-76). */
   readonly tasks: Tasks | undefined;
   /** Answers a request. Resolves to undefined if it was cancelled, which gets no response. Never rejects. */
@@ -82,32 +83,37 @@ const WITH_INVALID_PARAMS: readonly string[] = [
 const FIRST_METHODS: readonly string[] = ['initialize', 'ping', 'server/discover'];
 
 export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): McpServer {
-  const listing = createLiveListing(toolbox, options.onError);
-  const calls = createToolCalls({ toolbox, listing, ready: options.ready, shared: options.shared });
+  const listings = createListings(toolbox, options.onError);
+  const calls = createToolCalls({ toolbox, listings, ready: options.ready, shared: options.shared });
   const tasks = options.shared === undefined ? createTasks(calls.call) : undefined;
   const info = { name: 'wield', version: options.version };
-  const pages = createListingPages(listing, info);
-  const listeners = createListen(toolbox, listing);
+  const pages = createListingPages(info);
+  const listeners = createListen(toolbox, listings);
   const resources = createResourceHandlers(toolbox, calls);
   const skills = createSkillHandlers(toolbox);
-  const instructions = async () => (await toolbox.workspace.instructions()) || undefined;
+  const instructions = async ({ identity }: RequestScope) =>
+    (await toolbox.workspace.instructions({ caller: toCaller(identity) })) || undefined;
   const extensions = { [SKILLS]: { directoryRead: true }, ...(tasks && { [TASKS]: {} }) };
   const capabilities = { ...CAPABILITIES, extensions };
 
   const methods: Readonly<Record<string, Method>> = {
-    initialize: older(PARAM_SHAPES.initialize, async (params, { client }) => {
-      client.initialized = params;
+    initialize: older(PARAM_SHAPES.initialize, async (params, scope) => {
+      scope.client.initialized = params;
       const isKnown = OLDER_VERSIONS.includes(params.protocolVersion);
       return {
         protocolVersion: isKnown ? params.protocolVersion : OLDER_VERSIONS[0],
         capabilities: { ...capabilities, ...(tasks && { tasks: TASK_CAPABILITIES }) },
         serverInfo: info,
-        instructions: await instructions(),
+        instructions: await instructions(scope),
       };
     }),
     'server/discover': newer(
       PARAM_SHAPES.none,
-      async () => ({ supportedVersions: [NEWER_VERSION], capabilities, instructions: await instructions() }),
+      async (_, scope) => ({
+        supportedVersions: [NEWER_VERSION],
+        capabilities,
+        instructions: await instructions(scope),
+      }),
       { ttlMs: 0, cacheScope: 'private' },
     ),
     ping: older(PARAM_SHAPES.none, async () => ({})),
@@ -116,7 +122,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
       return {};
     }),
     'tools/list': both(PARAM_SHAPES.list, async ({ cursor }, scope) => {
-      const page = await pages.read(cursor, scope.isNewer, showsApps(scope.capabilities));
+      const page = await pages.read(listings.of(scope.identity), cursor, scope.isNewer, showsApps(scope.capabilities));
       const log = toLogListener(scope);
       for (const data of log === undefined ? [] : (options.notices?.() ?? []))
         log?.({ level: 'warning', data, logger: 'wield' });
@@ -146,7 +152,11 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     }),
   };
 
-  let watchSoon: NodeJS.Timeout | undefined;
+  const watching = new WeakMap<LiveListing, NodeJS.Timeout>();
+  const watch = (identity: Channel['identity']): void => {
+    const listing = listings.of(identity);
+    if (!watching.has(listing)) watching.set(listing, setTimeout(listing.watch, WATCH_AFTER_MS).unref());
+  };
   const findMethod = ({ method: name, params = {} }: RequestMessage, isNewer: boolean): Method => {
     const method = Object.hasOwn(methods, name) ? methods[name]! : undefined;
     if (method === undefined || method.version === (isNewer ? 'older' : 'newer'))
@@ -165,7 +175,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     const request = client.begin(id);
     try {
       const { handle, cache } = findMethod(message, isNewer);
-      if (!FIRST_METHODS.includes(name)) watchSoon ??= setTimeout(listing.watch, WATCH_AFTER_MS).unref();
+      if (!FIRST_METHODS.includes(name)) watch(channel.identity);
       const result = await handle(params, toScope(message, channel, request.controller));
       if (request.isCancelled) return undefined;
       return answered(id, isNewer && !(result instanceof Buffer) ? stamp(result, info, cache) : result);
@@ -176,13 +186,12 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     }
   };
   return {
-    listing,
+    listings,
     tasks,
     answer,
     close() {
-      clearTimeout(watchSoon);
       listeners.close();
-      listing.close();
+      listings.close();
       calls.close();
       tasks?.close();
     },

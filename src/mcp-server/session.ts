@@ -36,6 +36,8 @@ const MAX_IDS = 1000;
 export interface StoredSession {
   readonly id: string;
   readonly owner: string;
+  /** The user whom it belongs to, if there is a login. */
+  readonly user?: string | undefined;
   /** Parameters of `initialize`. */
   readonly initialized: Params;
   readonly logLevel?: string;
@@ -44,6 +46,7 @@ export interface StoredSession {
 /** One client of the older version. */
 export class Session {
   readonly id: string;
+  readonly user: string | undefined;
   lastUsed = performance.now();
   readonly #server: McpServer;
   readonly #onError: SessionsOptions['onError'];
@@ -60,8 +63,9 @@ export class Session {
   readonly #cancelled = new Set<RequestId>();
   #savedAt = performance.now();
 
-  constructor({ server, shared, onError }: SessionsOptions, { id, owner, initialized, logLevel }: StoredSession) {
+  constructor({ server, shared, onError }: SessionsOptions, { id, owner, user, initialized, logLevel }: StoredSession) {
     this.id = id;
+    this.user = user;
     this.#server = server;
     this.#onError = onError;
     this.#shared = shared;
@@ -75,7 +79,7 @@ export class Session {
   /** What another server needs to continue the session. */
   get stored(): Json {
     const { session: owner, initialized, logLevel } = this.#client;
-    return { owner, initialized, logLevel } as unknown as Json;
+    return { owner, user: this.user, initialized, logLevel } as unknown as Json;
   }
 
   /** Notes that it is used, also where it is shared. */
@@ -177,6 +181,7 @@ export class Session {
     this.#responders.set(id, responder);
     const answering = this.#server.answer(message, {
       client: this.#client,
+      identity: exchange.identity,
       isNewer: false,
       disconnected() {
         const controller = new AbortController();
@@ -206,5 +211,10 @@ function conflict(exchange: Exchange, problem: string): void {
 }
 
 export function isStored(value: unknown): value is Omit<StoredSession, 'id'> {
-  return isRecord(value) && typeof value.owner === 'string' && isRecord(value.initialized);
+  return (
+    isRecord(value) &&
+    typeof value.owner === 'string' &&
+    isRecord(value.initialized) &&
+    /^(?:string|undefined)$/.test(typeof value.user)
+  );
 }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { matches } from '../core/shape.js';
 import { type Exchange, respondError } from './exchange.js';
+import { identityKey } from './identity.js';
 import type { ListKind } from './listing.js';
 import { ERROR, isRequest, type Message, OLDER_VERSIONS, PARAM_SHAPES, toMessage, toNotification } from './message.js';
 import { IDLE_MS, isStored, Session, type SessionsOptions } from './session.js';
@@ -10,8 +11,8 @@ import { IDLE_MS, isStored, Session, type SessionsOptions } from './session.js';
 export interface Sessions {
   /** Handles a request of the older protocol version; `body` is its parsed body. */
   handle(exchange: Exchange, body: unknown): Promise<void>;
-  /** Notifies clients of a changed list. */
-  announce(kind: ListKind): void;
+  /** Notifies the clients of a user of a changed list. */
+  announce(kind: ListKind, user: string | undefined): void;
   close(): void;
 }
 
@@ -27,7 +28,12 @@ export function createSessions(options: SessionsOptions): Sessions {
     if (!isRequest(message)) return exchange.respond(202, {});
     if (!makeRoom()) return respondError(exchange, 503, 'too many sessions with running requests; try again later');
     const initialized = message.params!;
-    const session = new Session(options, { id: randomUUID(), owner: `session ${randomUUID()}`, initialized });
+    const session = new Session(options, {
+      id: randomUUID(),
+      owner: `session ${randomUUID()}`,
+      user: identityKey(exchange.identity),
+      initialized,
+    });
     sessions.set(session.id, session);
     if (shared !== undefined && !(await isReached(exchange, () => shared.save(session.id, session.stored)))) return;
     session.receive(exchange, [message]);
@@ -39,7 +45,9 @@ export function createSessions(options: SessionsOptions): Sessions {
   };
   const use = async (exchange: Exchange, body: unknown, id: string): Promise<void> => {
     const session = sessions.get(id);
-    if (session === undefined) return respondError(exchange, 404, 'session not found; initialize again');
+    // That of another user does not exist (IDN-4).
+    if (session === undefined || session.user !== identityKey(exchange.identity))
+      return respondError(exchange, 404, 'session not found; initialize again');
     session.touch();
     if (!isAcceptable(exchange)) return;
     if (exchange.method === 'POST') return receive(exchange, session, body);
@@ -65,9 +73,9 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (shared !== undefined && !sessions.has(id) && !(await isReached(exchange, () => restore(id)))) return;
       return use(exchange, body, id);
     },
-    announce(kind) {
+    announce(kind, user) {
       const text = toNotification(`notifications/${kind}/list_changed`);
-      for (const session of sessions.values()) session.announce(text);
+      for (const session of sessions.values()) if (session.user === user) session.announce(text);
     },
     close() {
       for (const id of [...sessions.keys()]) drop(id);

@@ -7,9 +7,10 @@ import { isSkillEntry, MAIN_FILE } from '../core/skill-entry.js';
 import { quoteOutside } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { RpcError } from '../net/mcp.js';
-import { MODEL } from './listing.js';
+import { toCaller } from './identity.js';
 import { ERROR, type PARAM_SHAPES } from './message.js';
 import { toPage } from './pages.js';
+import type { RequestScope } from './request.js';
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
 
@@ -17,30 +18,30 @@ const DIRECTORY = 'inode/directory';
 const TYPES: Readonly<Record<string, string>> = { md: 'text/markdown', json: 'application/json', html: 'text/html' };
 
 export function createSkillHandlers({ catalog }: Toolbox) {
-  const list = async () => {
-    const offers = await catalog.skills.list({ caller: MODEL });
+  const list = async ({ identity }: RequestScope) => {
+    const offers = await catalog.skills.list({ caller: toCaller(identity) });
     return offers.map(({ uri, describe }) => ({ uri, describe: () => describeValid(uri, describe()) }));
   };
   return {
-    async list({ cursor }: Params<'list'>): Promise<object> {
+    async list({ cursor }: Params<'list'>, scope: RequestScope): Promise<object> {
       const turn = createTurns();
       const skills: JsonObject[] = [];
-      for (const { uri, describe } of await list()) {
+      for (const { uri, describe } of await list(scope)) {
         await turn();
         const fields = describe();
         if (fields !== undefined) skills.push({ ...fields, uri });
       }
       return toPage('skills', skills, cursor);
     },
-    async get({ uri }: Params<'resource'>): Promise<object> {
-      const fields = (await list()).find((skill) => skill.uri === uri)?.describe();
+    async get({ uri }: Params<'resource'>, scope: RequestScope): Promise<object> {
+      const fields = (await list(scope)).find((skill) => skill.uri === uri)?.describe();
       if (fields === undefined) throw unknown(`No skill is served at ${quoteOutside(uri, 300)}`);
       return { skill: { ...fields, uri } };
     },
     /** Lists the files and directories directly in a directory of a skill. */
-    async readDirectory({ uri, cursor }: Params<'directory'>): Promise<object> {
+    async readDirectory({ uri, cursor }: Params<'directory'>, scope: RequestScope): Promise<object> {
       const children = new Map<string, object>();
-      for (const skill of await list()) {
+      for (const skill of await list(scope)) {
         const root = skill.uri.slice(0, -MAIN_FILE.length);
         if (uri !== root && !uri.startsWith(`${root}/`) && !root.startsWith(`${uri}/`)) continue;
         for (const file of filesOf(skill.uri, skill.describe())) {

@@ -63,7 +63,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
       client.cancel(params.requestId, params.reason);
   };
 
-  server.listing.onChange((kind) => {
+  server.listings.onChange((kind) => {
     if (phase === 'older') send(toNotification(`notifications/${kind}/list_changed`));
   });
   transport.start();

@@ -3,7 +3,7 @@
 import type { ApprovalRecord } from '../core/approval.js';
 import type { Caller, Verdict } from '../core/caller.js';
 import { canonicalJson } from '../core/json.js';
-import { formatCaller } from '../core/name.js';
+import { callerKey } from '../core/name.js';
 import type { Plan, ProcessPlan } from '../core/plan.js';
 import { findSensitiveValues, redactJson, redactKnown, redactText } from '../core/redact.js';
 import type { Tool } from '../core/tool.js';
@@ -36,7 +36,7 @@ export function toRecord(options: BindOptions): ApprovalRecord {
   const isProcess = plan.kind === 'process';
   const secrets = [...known, ...findSensitiveValues(plan.input)];
   const bound = {
-    principal: `${caller.kind} ${formatCaller(caller)}`,
+    principal: callerKey(caller),
     tool: tool.name,
     uri: tool.origin.uri,
     toolDigest: tool.origin.digest!,

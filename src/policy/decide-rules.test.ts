@@ -37,7 +37,7 @@ interface Case {
 
 function verdictOf({ tool = toolOf(), input = {}, caller = MODEL, policy = {}, rules = {} }: Case): Verdict {
   const whole = { fault: undefined, lists: [], rules: [], projectRules: [], ...policy } as Policy;
-  return decide({ tool, input }, caller, { ...toRules({ policy: whole, now: 0, trusted: true }), ...rules });
+  return decide({ tool, input }, caller, { ...toRules({ policy: whole, now: 0, user: {}, trusted: true }), ...rules });
 }
 const levelOf = (one: Case): string => verdictOf(one).verdict;
 

@@ -43,7 +43,7 @@ function toolOf(name: string, owner: Owner = 'program', more: Partial<Tool['trai
 }
 
 const rulesOf = (policy: Policy, more: Partial<Rules> = {}): Rules => ({
-  ...toRules({ policy, now: 0, trusted: true }),
+  ...toRules({ policy, now: 0, user: {}, trusted: true }),
   ...more,
 });
 const judge = (policy: Policy, tool: Tool, input: Json = {}, caller = MODEL) =>

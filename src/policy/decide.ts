@@ -31,7 +31,7 @@ const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: '
 
 export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   const { tool } = plan;
-  const ruling = hasRules(rules) ? judge(tool, caller, rules, matchCall(plan, rules.now)) : byDefault(tool, caller);
+  const ruling = hasRules(rules) ? judge(tool, caller, rules, matchCall(plan, rules)) : byDefault(tool, caller);
   if (ruling.verdict === 'deny') return ruling;
   // A person or a program consents by calling (SCR-20). A text tool runs nothing.
   const runs = tool.action.kind !== 'text';
@@ -62,7 +62,7 @@ export function findDenial(tool: Tool, caller: Caller, rules: Rules): Verdict | 
   if (rules.altered !== undefined && caller.kind === 'model') return alteration(rules.altered);
   if (!hasRules(rules)) return undefined;
   if (rules.policy.fault !== undefined && caller.kind !== 'model') return undefined;
-  const ruling = judge(tool, caller, rules, matchAnyCall(tool, rules.now));
+  const ruling = judge(tool, caller, rules, matchAnyCall(tool, rules));
   return ruling.verdict === 'deny' ? ruling : undefined;
 }
 
@@ -71,8 +71,9 @@ function alteration(altered: NonNullable<Rules['altered']>): Verdict {
 }
 
 /** Returns the rules of the configuration that do not match a call (POL-10). */
-export function findUnmatched(plan: Judged, { policy, inherited, now }: Rules): readonly Rule[] {
-  const matches = matchCall(plan, now);
+export function findUnmatched(plan: Judged, given: Rules): readonly Rule[] {
+  const { policy, inherited } = given;
+  const matches = matchCall(plan, given);
   const lists = [...policy.lists, ...inherited];
   const { rules, projectRules, profileRules = [] } = policy;
   const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...profileRules.flat()];

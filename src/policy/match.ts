@@ -4,6 +4,7 @@ import { isRecord, type Json } from '../core/json.js';
 import type { CommandPlan, Plan, Slot } from '../core/plan.js';
 import type { Selector } from '../core/selector.js';
 import { createMatching, isDue, matchSelector, matchSelectorTool, type SelectedTool } from '../core/selector-match.js';
+import type { Moment } from '../core/selector-terms.js';
 import type { Tool } from '../core/tool.js';
 
 /** A plan, or the tool and input of a call that cannot be planned here. */
@@ -13,22 +14,22 @@ export type Judged = Pick<Plan, 'tool' | 'input'> & { readonly command?: Command
 export type Matches = (selector: Selector, quantifier?: 'any' | 'every') => boolean;
 
 /** Matches any call of a tool; a deny rule with argument patterns does not deny every call. */
-export function matchAnyCall(tool: Tool, now: number): Matches {
+export function matchAnyCall(tool: Tool, moment: Moment): Matches {
   const { loose, strict } = toSelected(tool);
   return (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') =>
     !(selector.arguments.length > 0 && selector.policy === 'deny') &&
     matchSelectorTool(selector, quantifier === 'any' ? loose : strict) &&
-    isDue(selector, { now });
+    isDue(selector, moment);
 }
 
-export function matchCall(plan: Judged, now: number): Matches {
+export function matchCall(plan: Judged, moment: Moment): Matches {
   const { loose, strict } = toSelected(plan.tool);
   let inputs: Inputs | undefined;
-  const matching = createMatching(now);
+  const matching = createMatching(moment);
   return (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') => {
     const selected = quantifier === 'any' ? loose : strict;
     if (selector.arguments.length === 0)
-      return matchSelectorTool(selector, selected, matching) && isDue(selector, matching);
+      return matchSelectorTool(selector, selected, matching) && isDue(selector, moment);
     inputs ??= toInputs(plan);
     const { canonical, given } = inputs;
     // What a value was before it was resolved or split can only be a reason to allow less.

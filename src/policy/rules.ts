@@ -3,6 +3,7 @@
 import { isToolError } from '../core/error.js';
 import type { AllowList, Policy, RuleList } from '../core/rule.js';
 import { parseSelectors } from '../core/selector.js';
+import type { UserOf } from '../core/selector-terms.js';
 import type { Narrowing } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 
@@ -11,6 +12,8 @@ export interface Rules {
   readonly policy: Policy;
   /** Wall clock in milliseconds. */
   readonly now: number;
+  /** Whom rules with `$user=` and `$group=` are about. */
+  readonly user: UserOf;
   /** Whether the workspace that the plan's code belongs to is trusted (POL-20). */
   readonly trusted: () => boolean;
   /** The workspace, to name it. */
@@ -33,13 +36,14 @@ export interface RulesOptions extends Pick<Rules, 'changes' | 'altered'>, Partia
 }
 
 export function toRules(
-  snapshot: Pick<Snapshot, 'policy' | 'now' | 'trusted'> & Partial<Pick<Snapshot, 'workdir'>>,
+  snapshot: Pick<Snapshot, 'policy' | 'now' | 'user' | 'trusted'> & Partial<Pick<Snapshot, 'workdir'>>,
   { within = [], narrowing = [], trust = false, changes, altered }: RulesOptions = {},
 ): Rules {
-  const { policy, now, workdir } = snapshot;
+  const { policy, now, user, workdir } = snapshot;
   return {
     policy,
     now,
+    user,
     workdir,
     within,
     inherited: narrowing.flatMap(toRuleLists),

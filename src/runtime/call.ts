@@ -5,7 +5,7 @@ import type { Verdict } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { EndEvent } from '../core/event.js';
 import type { Json, JsonObject } from '../core/json.js';
-import { formatCaller } from '../core/name.js';
+import { callerKey } from '../core/name.js';
 import type { BackgroundRun, Output, ToolResult } from '../core/result.js';
 import { formatDuration } from '../core/text.js';
 import { cancelled } from '../core/time-limit.js';
@@ -143,7 +143,7 @@ async function assertRate(
 ): Promise<void> {
   if (nesting.depth > 0 || options.dispatched !== undefined) return;
   const callsPerMinute = snapshot.settings.limits.callsPerMinute!;
-  const retryAfterMs = await limiter.admit(`${caller.kind} ${formatCaller(caller)}`, callsPerMinute);
+  const retryAfterMs = await limiter.admit(callerKey(caller), callsPerMinute);
   if (retryAfterMs === 0) return;
   throw new ToolError('busy', `${name} was not run: this caller has made ${callsPerMinute} calls in a minute`, {
     hint: `call again in ${formatDuration(retryAfterMs)}; limits.calls-per-minute of the configuration sets the number`,

@@ -27,7 +27,7 @@ export function createCatalogMethods(
     for (const listener of listeners) listener();
   };
   const survey = async (caller: Caller, now = false): Promise<Survey> => {
-    const snapshot = workspace.snapshot();
+    const snapshot = workspace.snapshot(caller);
     const read = () => surveyCatalog({ catalog, cascade, references }, snapshot, caller);
     return now ? read() : readSettled(catalog, snapshot, read);
   };
@@ -79,7 +79,7 @@ export function createOfferMethods(
   return {
     resources: {
       async list(options = {}) {
-        const snapshot = workspace.snapshot();
+        const snapshot = workspace.snapshot(options.caller);
         return listOffers<Resource>(parts, snapshot, options, {
           read: (source) => source.resources(snapshot),
           idOf: ({ uri }) => uri,
@@ -95,7 +95,7 @@ export function createOfferMethods(
     },
     skills: {
       async list(options = {}) {
-        const snapshot = workspace.snapshot();
+        const snapshot = workspace.snapshot(options.caller);
         return listOffers<SkillOffer>(parts, snapshot, options, {
           read: async (source) => source.skills?.(snapshot) ?? [],
           idOf: ({ uri }) => uri,
@@ -104,7 +104,7 @@ export function createOfferMethods(
     },
     prompts: {
       async list(options = {}) {
-        const snapshot = workspace.snapshot();
+        const snapshot = workspace.snapshot(options.caller);
         return listOffers<Prompt>(parts, snapshot, options, {
           read: async (source) => source.prompts(snapshot),
           idOf: ({ name }) => name,

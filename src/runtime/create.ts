@@ -65,13 +65,13 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   return {
     async list(asked = {}) {
       checkCaller(asked.caller);
-      const snapshot = workspace.snapshot();
+      const snapshot = workspace.snapshot(asked.caller);
       const tools = await listTools(parts, snapshot, asked);
       return asked.caller?.kind === 'model' && show !== undefined ? show(tools, snapshot, asked) : tools;
     },
     async search(query, limit, { caller = CODE } = {}) {
       checkCaller(caller);
-      return search(query, limit, caller, workspace.snapshot());
+      return search(query, limit, caller, workspace.snapshot(caller));
     },
     find: (ref) => findTool(parts, ref, toBase(workspace.snapshot())),
     call: callAs,
@@ -103,7 +103,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       get trusted() {
         return workspace.snapshot().trusted;
       },
-      instructions: async (options = {}) => instructions(workspace.snapshot(), options),
+      instructions: async (options = {}) => instructions(workspace.snapshot(options.caller), options),
       setWorkdir: workspace.setWorkdir,
     },
   };
@@ -136,7 +136,7 @@ async function planOnly(
   options: DoorOptions,
 ): ReturnType<Toolbox['plan']> {
   checkCallOptions(options);
-  const base = toBase(parts.workspace.snapshot(), options);
+  const base = toBase(parts.workspace.snapshot(options.caller), options);
   const tool = await findTool(parts, ref, base);
   const { plan, verdict } = await prepare(parts, tool, raw, base, rulesFor(parts, tool, base));
   const forwarded = verdict.verdict === 'deny' ? undefined : forwardOf(tool)?.(plan.input as JsonObject, base.snapshot);
@@ -146,7 +146,7 @@ async function planOnly(
 
 async function explain(parts: CallParts, ref: string, raw: unknown, options: DoorOptions): Promise<Explanation> {
   checkCallOptions(options);
-  const base = toBase(parts.workspace.snapshot(), options);
+  const base = toBase(parts.workspace.snapshot(options.caller), options);
   const tool = await findTool(parts, ref, base);
   const rules = rulesFor(parts, tool, base);
   const repaired = readGiven(tool, raw, base).input;

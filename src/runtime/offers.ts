@@ -68,7 +68,7 @@ export async function followResource(
   caller: Caller = CODE,
   onUpdate: () => void,
 ): Promise<() => void> {
-  const snapshot = () => workspace.snapshot();
+  const snapshot = () => workspace.snapshot(caller);
   const source = catalog.offers().find((one) => one.findResource(uri, snapshot()) !== undefined);
   const tell = (): void => {
     const now = snapshot();

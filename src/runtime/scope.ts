@@ -110,10 +110,10 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
   const { workspace, catalog, observers, stores } = parts;
   const { ref, raw, nesting } = given;
   const { signal } = given.controller;
-  const whole = workspace.snapshot();
-  const snapshot = nesting.narrowing.length === 0 ? whole : narrowPlaces(whole, nesting.narrowing);
   const { options, whileAsked } = pauseWhileAsked(given.options);
   const { caller = CODE } = options;
+  const whole = workspace.snapshot(caller);
+  const snapshot = nesting.narrowing.length === 0 ? whole : narrowPlaces(whole, nesting.narrowing);
   const nest: Nest = async (inner, input, asked) => {
     const controller = new AbortController();
     // There may be many calls at once, and Node warns about more than ten listeners.

@@ -5,6 +5,7 @@ import { ToolError } from '../core/error.js';
 import type { Problem } from '../core/problem.js';
 import { isPlainText, isSensitiveName, type KnownSecrets } from '../core/redact.js';
 import type { Policy } from '../core/rule.js';
+import type { UserOf } from '../core/selector-terms.js';
 import type { Settings } from '../core/settings.js';
 import type { ConfiguredServers, Snapshot, Workspace, World } from '../core/snapshot.js';
 import { isGranted } from '../process/environment.js';
@@ -29,7 +30,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   let { workdir } = options;
   return {
     world: options.world,
-    snapshot: () => toSnapshot(workdir, options),
+    snapshot: (caller) => toSnapshot(workdir, options, caller),
     setWorkdir(directory) {
       if (!isAbsolute(directory)) {
         throw new ToolError('usage', `the workdir must be an absolute path, not ${directory}`, {
@@ -43,7 +44,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
 }
 
 // Members are read on first use: few calls need all of them, and reading one means file system calls.
-function toSnapshot(workdir: string, options: WorkspaceOptions): Snapshot {
+function toSnapshot(workdir: string, options: WorkspaceOptions, { user, groups }: UserOf = {}): Snapshot {
   const { settings, policy, problems } = options.configuration(workdir);
   const { places, world, serverSecrets } = options;
   const at: Located = { workdir, settings };
@@ -58,6 +59,7 @@ function toSnapshot(workdir: string, options: WorkspaceOptions): Snapshot {
     settings,
     policy,
     now: world.now(),
+    user: { user, groups },
     get trusted() {
       return isTrusted();
     },

@@ -20,12 +20,13 @@ const REFUSED_STATUS = 5;
 
 export const audit: Verb = {
   name: 'audit',
-  usage: 'audit [--tool GLOB] [--caller GLOB] [--denied] [--since TIME] [--follow] [--json]',
+  usage: 'audit [--tool GLOB] [--caller GLOB] [--user GLOB] [--denied] [--since TIME] [--follow] [--json]',
   summary: 'Show the audit log: calls, callers and results, newest last.',
   examples: ['wield audit --denied --since 1d', `wield audit --tool 'deploy*' --json`, 'wield audit --follow'],
   flags: {
     tool: option('GLOB', 'Only calls of these tools'),
     caller: option('GLOB', 'Only calls by these callers, such as mcp:cursor or mcp'),
+    user: option('GLOB', 'Only calls of these users, of a server with users'),
     denied: toggle('Only refused calls'),
     since: option('TIME', 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00'),
     limit: option('NUMBER', 'Show only the newest NUMBER calls'),
@@ -104,7 +105,7 @@ function printRecords({ terminal, flags }: VerbCall, records: readonly AuditReco
 
 // The log is a file that may contain anything, so each cell is escaped (ERR-5).
 function toRow(record: AuditRecord, denied: boolean): string[] {
-  const { time, caller, tool, code, rule, reason, verdict, sandbox } = record;
+  const { time, caller, user, tool, code, rule, reason, verdict, sandbox } = record;
   const isStopped = verdict === 'allow' && code === 'denied' && sandbox !== null;
   const why = isStopped ? `stopped by its sandbox (${sandbox})` : `${rule ?? reason ?? code ?? ''}`;
   const result = record.interrupted
@@ -113,7 +114,9 @@ function toRow(record: AuditRecord, denied: boolean): string[] {
       ? `ok, ${formatDuration(Number(record.durationMs))}`
       : `${code}`;
   const shown = denied ? why : isDenied(record) && why !== '' ? `${result}: ${why}` : result;
-  return [formatTime(`${time}`), `${caller}`, `${tool}`, shown].map((cell) => quoteOutside(cell, 80));
+  return [formatTime(`${time}`), user === undefined ? `${caller}` : `${user} (${caller})`, `${tool}`, shown].map(
+    (cell) => quoteOutside(cell, 80),
+  );
 }
 
 function formatTime(iso: string): string {
@@ -140,6 +143,11 @@ function toFilter(flags: VerbCall['flags'], now: number): Filter {
   if (caller !== undefined) {
     const glob = compileGlob(String(caller));
     filters.push((record) => glob.matches(`${record.caller}`) || record.door === caller);
+  }
+  const user = flags.get('user');
+  if (user !== undefined) {
+    const glob = compileGlob(String(user));
+    filters.push((record) => typeof record.user === 'string' && glob.matches(record.user));
   }
   if (flags.has('denied')) filters.push(isDenied);
   const since = flags.get('since');

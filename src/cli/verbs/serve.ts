@@ -3,9 +3,10 @@
 import type { Server } from 'node:http';
 import { pause, untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
-import { count } from '../../core/text.js';
+import { count, sanitize } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
+import type { AccessOptions } from '../../mcp-server/access.js';
 import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-server/index.js';
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
@@ -18,6 +19,7 @@ import { describeDistrust } from '../runnable.js';
 import type { Terminal } from '../terminal.js';
 import { openTokens } from '../tokens.js';
 import { createUnansweredReport, toNotices } from '../unanswered.js';
+import { openUsers } from '../users.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 declare const WIELD_VERSION: string;
@@ -39,6 +41,7 @@ export const serve: Verb = {
   ],
   flags: {
     http: option('[HOST:]PORT', 'Serve over HTTP at /mcp; the default host is 127.0.0.1'),
+    'public-url': option('URL', 'The address that clients use, if a proxy passes their requests on'),
     'token-file': option('FILE', 'Require a bearer token of this file, one per line (or set WIELD_TOKEN)'),
     mode: MODE,
     profile: PROFILE,
@@ -74,7 +77,13 @@ export const serve: Verb = {
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     if (call.flags.has('ui')) assertPage(toolbox, http);
     if (metrics === undefined) return serveOverStdio(call, toolbox);
-    const access = { ...parseAddress('http', String(http)), tokens: openTokens(call) };
+    const publicUrl = parsePublicUrl(call.flags.get('public-url'));
+    const access = {
+      ...parseAddress('http', String(http)),
+      tokens: openTokens(call),
+      publicUrl,
+      ...openUsers(call, toolbox, publicUrl),
+    };
     try {
       if (fleet !== undefined) front = await connectFront(call, toolbox);
       return await serveOverHttp(call, toolbox, { access, metrics, front, sessions: fleet?.state.sessions });
@@ -132,7 +141,7 @@ function assertPage({ machine }: NodeToolbox, http: string | true | undefined): 
 }
 
 interface HttpServing {
-  readonly access: Address & { readonly tokens: (() => readonly string[]) | undefined };
+  readonly access: Address & AccessOptions;
   readonly metrics: CallMetrics;
   /** Both are set if workers of a fleet run the calls. */
   readonly front: Front | undefined;
@@ -145,10 +154,10 @@ async function serveOverHttp(
   { access, metrics, front, sessions }: HttpServing,
 ): Promise<number> {
   const { terminal, signal } = call;
-  if (!isLoopback(access.host) && access.tokens === undefined) {
+  if (!isLoopback(access.host) && access.tokens === undefined && access.users === undefined) {
     throw usageError(
       `${access.host} is reachable from other machines and needs a token`,
-      'set WIELD_TOKEN, pass --token-file, or serve on 127.0.0.1',
+      'set WIELD_TOKEN, pass --token-file, name users in [serve.auth] or [serve.tokens], or serve on 127.0.0.1',
     );
   }
   const running = sessions ? countCalls(toolbox) : () => 0;
@@ -226,4 +235,16 @@ async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, 
   terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`);
   if (!toolbox.workspace.trusted && tools.some(needsTrust))
     terminal.err(`  ${describeDistrust(toolbox)}: models cannot call its tools until you run wield trust\n`);
+}
+
+// The path is that of the endpoint, as clients see it.
+function parsePublicUrl(given: string | true | undefined): URL | undefined {
+  if (given === undefined) return undefined;
+  const url = URL.canParse(String(given)) ? new URL(String(given)) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (url !== undefined && isSafe && url.username === '' && url.search === '' && url.hash === '') return url;
+  throw usageError(
+    `--public-url "${sanitize(String(given))}" is not an https address without a query`,
+    'write the address that clients use, for example https://wield.example.com/mcp',
+  );
 }

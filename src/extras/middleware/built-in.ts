@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { ERROR_CODES, isToolError, orNothing, ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
 import type { CacheOptions, RateLimitOptions, RetryOptions } from '../../core/middleware-settings.js';
+import { callerKey } from '../../core/name.js';
 import type { Output } from '../../core/result.js';
 import { count, formatDuration } from '../../core/text.js';
 import type { Middleware, ServedCall } from '../../runtime/middleware.js';
@@ -117,7 +118,7 @@ export function cache(options: CacheOptions = {}): Middleware {
       const isCached = call.tool.origin.builtin !== true && background !== true;
       if (readOnly !== true || destructive === true || !isCached) return next();
       const { tool, input, caller, workdir } = call;
-      const whose = [caller.kind, caller.door, caller.name ?? null, workdir];
+      const whose = [callerKey(caller), workdir];
       const key = canonicalJson([tool.name, tool.origin.digest, input, ...whose]);
       const known = entries.get(key);
       if (known !== undefined && known.expiresAt > call.now()) {
@@ -177,7 +178,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
 }
 
 function keyOf(per: RateLimitOptions['per'], { tool, caller }: ServedCall): string {
-  if (per === 'caller') return JSON.stringify([caller.kind, caller.door, caller.name ?? null]);
+  if (per === 'caller') return callerKey(caller);
   if (per === 'group') return tool.traits.group === undefined ? `tool ${tool.name}` : `group ${tool.traits.group}`;
   return per === 'all' ? '' : tool.name;
 }

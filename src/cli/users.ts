@@ -1,0 +1,85 @@
+// The users of `wield serve --http`: by named tokens, or by tokens of identity providers (IDN-1).
+
+import { isDeepStrictEqual } from 'node:util';
+import type { ServeSettings } from '../core/settings.js';
+import type { AccessOptions } from '../mcp-server/access.js';
+import { isSecret } from '../net/bearer.js';
+import { createVerifier } from '../net/tokens.js';
+import type { NodeToolbox } from '../node.js';
+import { openTokenFile } from './tokens.js';
+import { usageError, type VerbCall } from './verb.js';
+
+/** Whose users the names of token files are; no issuer can have this name. */
+const TOKEN_FILES = 'token';
+
+type Users = NonNullable<AccessOptions['users']>;
+
+/**
+ * Returns how the users of a server are recognised; nothing if none are configured. Changes of the configuration count
+ * from the next request; if it becomes invalid, nobody is let in.
+ */
+export function openUsers(
+  call: VerbCall,
+  toolbox: NodeToolbox,
+  publicUrl: URL | undefined,
+): Pick<AccessOptions, 'users' | 'resource'> {
+  let settings = toolbox.state.configuration().settings.serve;
+  const { auth, tokens } = settings;
+  if (auth.length + tokens.length === 0) return {};
+  let users = createUsers(call, toolbox, settings, publicUrl);
+  return {
+    async users(token) {
+      const now = toolbox.state.configuration().settings.serve;
+      if (!isDeepStrictEqual(now, settings)) {
+        settings = now;
+        users = createUsers(call, toolbox, settings, publicUrl);
+      }
+      return users(token);
+    },
+    ...(auth.length === 0
+      ? {}
+      : {
+          resource: {
+            url: publicUrl ?? new URL(auth[0]!.audience!),
+            issuers: auth.map(({ issuer }) => issuer),
+            scopes: [...new Set(auth.flatMap(({ scopes }) => scopes))],
+          },
+        }),
+  };
+}
+
+function createUsers(
+  call: VerbCall,
+  { machine }: NodeToolbox,
+  { auth, tokens }: ServeSettings,
+  publicUrl: URL | undefined,
+): Users {
+  const { debug, home = '' } = machine.world;
+  const named = tokens.map(({ user, file, groups }) => ({
+    identity: { user, groups: [...groups].sort(), issuer: TOKEN_FILES },
+    read: openTokenFile(
+      file.replace(/^~(?=\/)/, () => home),
+      call.terminal,
+    ),
+  }));
+  const verify =
+    auth.length === 0 ? undefined : createVerifier({ issuers: auth, audience: audienceOf(auth, publicUrl), debug });
+  return async (token) => {
+    const found = named.find(({ read }) => read().some((one) => isSecret(token, one)));
+    if (found !== undefined) return found.identity;
+    const verified = (await verify?.(token)) ?? { error: 'invalid_token' as const, reason: 'it is not known' };
+    if ('error' in verified) debug(`a token was refused: ${verified.reason}`);
+    return verified;
+  };
+}
+
+// Tokens must be made for this server: otherwise one that another server got would be accepted here.
+function audienceOf(auth: ServeSettings['auth'], publicUrl: URL | undefined): string {
+  if (publicUrl !== undefined) return publicUrl.href;
+  const without = auth.find(({ audience }) => audience === undefined || !URL.canParse(audience));
+  if (without === undefined) return '';
+  throw usageError(
+    `[serve.auth] of ${without.issuer} does not say for whom its tokens are made`,
+    'pass --public-url https://…/mcp, the address that clients use',
+  );
+}

@@ -1,0 +1,60 @@
+// The table `[serve]`: who may use `wield serve --http`, by tokens of an identity provider or of named files.
+
+import type { IssuerSettings, NamedToken } from '../core/settings.js';
+import { checked, converted, list, object, optional, record, type Shape, strings, text } from '../core/shape.js';
+
+const ISSUER = /^https:\/\/[^\s@?#]+$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s@?#]*)?$/;
+
+const issuer: Shape<IssuerSettings> = converted(
+  object({
+    issuer: text('an address such as "https://id.example.com"', ISSUER),
+    audience: optional(text('the audience of tokens for this server')),
+    'user-claim': optional(text('the name of a claim')),
+    'groups-claim': optional(text('the name of a claim')),
+    scopes: optional(strings),
+  }),
+  (given) => ({
+    issuer: given.issuer,
+    audience: given.audience,
+    userClaim: given['user-claim'] ?? 'sub',
+    groupsClaim: given['groups-claim'] ?? 'groups',
+    scopes: given.scopes ?? [],
+  }),
+);
+
+const issuers = list(issuer, 'an array of tables');
+
+/** One issuer, or several as an array of tables. */
+export const authTable: Shape<readonly IssuerSettings[]> = checked(
+  {
+    expected: 'a table with an issuer',
+    schema: { anyOf: [issuer.schema, issuers.schema] },
+    read(value, path, report) {
+      if (Array.isArray(value)) return issuers.read(value, path, report);
+      const one = issuer.read(value, path, report);
+      return one && [one];
+    },
+  },
+  (all, fail) => {
+    if (new Set(all.map((one) => one.issuer)).size < all.length)
+      fail([], 'names an issuer twice', 'keep one table for each issuer');
+  },
+);
+
+/** Tokens by name. */
+export const tokensTable: Shape<readonly NamedToken[]> = converted(
+  record(
+    object({
+      file: text('the path of a file with a token', /^[/~]/),
+      groups: optional(strings),
+    }),
+    {
+      keyPattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$',
+      findFault: (name) =>
+        /^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$/.test(name)
+          ? undefined
+          : 'is not a name of letters, digits, ".", "_", "@" and "-"',
+    },
+  ),
+  (given) => Object.entries(given).map(([user, { file, groups = [] }]) => ({ user, file, groups })),
+);
