@@ -76,7 +76,9 @@ describe('the package', () => {
     (await run(join(project, 'node_modules', '.bin', 'wield'), args, { cwd: project, env })).stdout;
 
   spec('PKG-1', 'contains the build, the documents and the examples only', () => {
-    const outside = contents.filter((path) => !/^(?:dist|docs|examples|schemas|spec)\/|^[A-Z_]+\.md$/.test(path)).sort();
+    const outside = contents
+      .filter((path) => !/^(?:dist|docs|examples|schemas|spec)\/|^[A-Z_]+\.md$/.test(path))
+      .sort();
     expect(outside).toEqual(['LICENSE', 'package.json']);
     expect(contents).toContain('dist/cli/wield.cjs');
     expect(contents).toContain('dist/licenses.txt');
