@@ -1,13 +1,13 @@
 // The settings files that clients read permissions from.
 
 import { join } from 'node:path';
-import { statOrNothing } from '../../files/read.js';
+import { readTextFile, statOrNothing } from '../../files/read.js';
 import type { ClientEnvironment, Scope } from '../client.js';
 import { readConfig, toPlain } from '../config-file.js';
 import { jsonForm } from '../forms/json.js';
 import { tomlForm } from '../forms/toml.js';
 import { below, inApplicationData } from '../table.js';
-import { type Permission, READERS } from './read.js';
+import { type Permission, READERS, readCommandRules } from './read.js';
 
 export interface PermissionFile {
   readonly client: string;
@@ -29,10 +29,11 @@ const FILES: Readonly<Record<string, Readonly<Record<Scope, Paths>>>> = {
     ],
   },
   codex: {
-    project: ['.codex/config.toml'],
+    project: ['.codex/config.toml', '.codex/rules/default.rules'],
     user: [
       below('CODEX_HOME', '.codex', 'config.toml'),
       below('CODEX_HOME', '.codex', 'requirements.toml'),
+      below('CODEX_HOME', '.codex', 'rules', 'default.rules'),
       () => '/etc/codex/requirements.toml',
     ],
   },
@@ -66,6 +67,7 @@ export function findPermissionFiles(clients: readonly string[], environment: Cli
 
 /** Reads a file. Throws a ToolError with the line if it is not valid. */
 export function readPermissions({ client, path }: PermissionFile): readonly Permission[] {
+  if (path.endsWith('.rules')) return readCommandRules(readTextFile(path) ?? '');
   const form = path.endsWith('.toml') ? tomlForm : jsonForm;
   return READERS[client]!(toPlain(readConfig(path, form).document));
 }

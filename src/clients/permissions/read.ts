@@ -161,6 +161,18 @@ const readCodex: PermissionReader = (document) => {
   ];
 };
 
+const DECISIONS: Readonly<Record<string, SelectorPolicy>> = { allow: 'allow', prompt: 'ask', forbidden: 'deny' };
+
+/** Lists the rules about commands of Codex, which are calls of functions; one without a decision allows. */
+export function readCommandRules(text: string): readonly Permission[] {
+  const calls = text.split(/^(?=[ \t]*\w+\()/m).filter((part) => /^[ \t]*\w+\(/.test(part));
+  return calls.map((call) => {
+    const decision = /\bdecision\s*=\s*["'](\w+)["']/.exec(call)?.[1] ?? 'allow';
+    const policy = Object.hasOwn(DECISIONS, decision) ? DECISIONS[decision]! : 'deny';
+    return listed('rules', call.replace(/^\s*#.*$/gm, '').trim(), policy, 'it is about commands of the client');
+  });
+}
+
 function readOff(key: string, server: string, { enabled }: Fields): Permission[] {
   return enabled === false ? [{ policy: 'deny', written: show(`${key}.enabled`, false), ...ofServer(server) }] : [];
 }

@@ -3,9 +3,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
+import { parse as parseJsonc } from 'jsonc-parser';
+import { parse as parseToml } from 'smol-toml';
 import { describe, expect } from 'vitest';
 import { readPermissions } from '../../../src/clients/permissions/files.js';
 import { translatePermission } from '../../../src/clients/permissions/translate.js';
+import { isToolError } from '../../../src/core/error.js';
+import { isRecord } from '../../../src/core/json.js';
 import { parseSelectors } from '../../../src/core/selector.js';
 import { matchSelectorTool } from '../../../src/core/selector-match.js';
 import { toToolName } from '../../../src/upstream/catalog/name.js';
@@ -174,6 +178,18 @@ describe.concurrent('wield import permissions', () => {
     }
   });
 
+  spec('POL-39', 'lists the rules of Codex about commands', async () => {
+    const workspace = createWorkspace();
+    const rules =
+      '# Mine\nprefix_rule(pattern=["git", "push"],\n  decision="forbidden")\nprefix_rule(pattern=["ls"])\n';
+    put(workspace.home, '.codex/rules/default.rules', rules);
+    const { left } = await importAll(workspace, '--dry-run');
+    expect(left.map(({ policy, written }: { policy: string; written: string }) => [policy, written])).toEqual([
+      ['deny', expect.stringContaining('"git", "push"')],
+      ['allow', expect.stringContaining('"ls"')],
+    ]);
+  });
+
   spec('POL-39', 'keeps what existing rules deny and ask', async () => {
     const cases: [existing: string, expected: string[]][] = [
       ['*($policy=allow)', ['b($deny)', 'a($policy=ask)', '*($policy=allow)']],
@@ -225,27 +241,84 @@ function readClaude(permissions: object) {
 const DIRECTORY = join(CORPORA, 'permissions');
 const FILES = existsSync(DIRECTORY) ? readdirSync(DIRECTORY) : [];
 
-specIf(FILES.length > 0, NO_CORPORA, 'POL-39', 'every entry of public settings is a rule as strict, or listed', () => {
+// Named `CLIENT--…`; others are of Claude Code.
+const clientOf = (file: string): string => /^([a-z-]+?)--/.exec(file)?.[1] ?? 'claude-code';
+
+/** What a file restricts, read in another way than by the code: a list of servers, tools and policies. */
+function findRestrictions(client: string, document: unknown): [server: string, tool: string, policy: string][] {
+  const at = (value: unknown, ...path: string[]): unknown =>
+    path.reduce((one: unknown, key) => (isRecord(one) ? one[key] : undefined), value);
+  const texts = (...path: string[]): string[] =>
+    [at(document, ...path)].flat().filter((one) => typeof one === 'string');
+  const split = (form: RegExp, entries: readonly string[], policy: string) =>
+    entries.flatMap((entry): [string, string, string][] => {
+      const [, server, tool] = form.exec(entry) ?? [];
+      return server === undefined || server.includes('*') ? [] : [[server, tool ?? '*', policy]];
+    });
+  const servers = Object.entries((at(document, client === 'codex' ? 'mcp_servers' : 'mcpServers') ?? {}) as object);
+  if (client === 'claude-code')
+    return [
+      ...(['deny', 'ask'] as const).flatMap((policy) =>
+        split(/^mcp__([\w.-]+?)(?:__([\w*.-]+))?$/, texts('permissions', policy), policy),
+      ),
+      ...texts('disabledMcpjsonServers').map((server): [string, string, string] => [server, '*', 'deny']),
+    ];
+  if (client === 'cursor') return split(/^Mcp\(([^:*()]+):([^:()]+)\)$/, texts('permissions', 'deny'), 'deny');
+  if (client === 'gemini-cli')
+    return [
+      ...texts('mcp', 'excluded').map((server): [string, string, string] => [server, '*', 'deny']),
+      ...servers.flatMap(([server, own]) =>
+        [at(own, 'excludeTools') ?? []].flat().map((tool): [string, string, string] => [server, String(tool), 'deny']),
+      ),
+    ];
+  if (client !== 'codex') return [];
+  return servers.flatMap(([server, own]): [string, string, string][] => [
+    ...(at(own, 'enabled') === false ? [[server, '*', 'deny'] as [string, string, string]] : []),
+    ...[at(own, 'disabled_tools') ?? []].flat().map((tool): [string, string, string] => [server, String(tool), 'deny']),
+    ...(at(own, 'default_tools_approval_mode') === 'prompt' ? [[server, '*', 'ask'] as [string, string, string]] : []),
+  ]);
+}
+
+specIf(FILES.length > 0, NO_CORPORA, 'POL-39', 'no public settings file is widened', () => {
+  let files = 0;
   for (const file of FILES) {
     const path = join(DIRECTORY, file);
-    const { permissions = {} } = JSON.parse(readFileSync(path, 'utf8'));
-    const read = readPermissions({ client: 'claude-code', scope: 'user', path });
-    for (const policy of ['deny', 'ask', 'allow'] as const) {
-      const entries: unknown[] = Array.isArray(permissions[policy]) ? permissions[policy] : [];
-      const own = read.filter(({ written }) => written.startsWith(`permissions.${policy}: `));
-      expect([file, own.length]).toEqual([file, entries.length]);
-      for (const permission of own) {
-        const { selectors, left } = translatePermission(permission, 'user', []);
-        expect([permission.written, selectors.length > 0 || left !== undefined]).toEqual([permission.written, true]);
-        expect(parseSelectors(selectors).every((one) => one.policy === policy)).toBe(true);
-        if (policy === 'allow') expect(selectors).toEqual([]);
-        else
-          for (const { server, tool } of permission.patterns.filter((one) => !one.server.includes('*'))) {
-            const target = { name: toToolName(server, tool.replaceAll('*', 'any')), tags: [] };
-            const isMatched = parseSelectors(selectors).some((one) => matchSelectorTool(one, target));
-            expect([permission.written, isMatched || left !== undefined]).toEqual([permission.written, true]);
-          }
+    const client = clientOf(file);
+    let read: ReturnType<typeof readPermissions>;
+    try {
+      read = readPermissions({ client, scope: 'user', path });
+    } catch (error) {
+      // Not valid JSON or TOML: nothing is written then.
+      expect([file, isToolError(error) && error.code]).toEqual([file, 'invalid_definition']);
+      continue;
+    }
+    files++;
+    for (const scope of ['user', 'project'] as const) {
+      const translated = read.map((permission) => ({ permission, ...translatePermission(permission, scope, []) }));
+      for (const { permission, selectors, left } of translated) {
+        expect([file, permission.written, selectors.length > 0 || left !== undefined]).toEqual([
+          file,
+          permission.written,
+          true,
+        ]);
+        expect(parseSelectors(selectors).every((one) => one.policy === permission.policy)).toBe(true);
+        if (permission.policy === 'allow') expect([file, selectors]).toEqual([file, []]);
+      }
+      const rules = parseSelectors(translated.flatMap(({ selectors }) => selectors));
+      const document = path.endsWith('.rules') ? {} : parseSettings(path);
+      for (const [server, tool, policy] of findRestrictions(client, document)) {
+        const target = { name: toToolName(server, tool.replaceAll('*', 'any')), tags: [] };
+        const isRestricted = rules.some(
+          (one) => [policy, 'deny'].includes(one.policy ?? '') && matchSelectorTool(one, target),
+        );
+        expect([file, server, tool, policy, isRestricted]).toEqual([file, server, tool, policy, true]);
       }
     }
   }
+  expect(files).toBeGreaterThan(0);
 });
+
+function parseSettings(path: string): unknown {
+  const text = readFileSync(path, 'utf8');
+  return path.endsWith('.toml') ? parseToml(text) : parseJsonc(text, [], { allowTrailingComma: true });
+}
