@@ -65,6 +65,12 @@ export function checkSource(tree: string, fix: boolean): SourceReport {
         `names ${count(form.left, 'file')} outside of the skill that will not be installed with it`,
         'at most 256 are, of 4 MiB each and 16 MiB together; move what it needs into its directory',
       );
+    for (const name of form?.unmet ?? [])
+      check.warn(
+        item.path,
+        `requires ${quoteOutside(name, 80)}, which is no item of this source`,
+        'fix the name if it should be one; write kind:name for an item',
+      );
     checkMetadata(item, check);
     attempt(check, item.path, () => checkStorePaths(item, scan, check));
   }

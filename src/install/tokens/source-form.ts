@@ -41,6 +41,8 @@ export interface SourceForm {
   readonly references: readonly ResolvedReference[];
   /** How many files that a skill names outside of it are beyond a limit (INS-89). */
   readonly left: number;
+  /** Names in `requires:` that are no items (INS-92). */
+  readonly unmet: readonly string[];
 }
 
 const MARKDOWN = /\.(?:md|markdown|mdx)$/i;
@@ -100,10 +102,14 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
       add({ kind: target.kind, name: target.name, value });
     }
   }
+  const unmet: string[] = [];
   for (const required of item.requires) {
     const target = resolveReference(required, siblings);
-    // INS-86: elsewhere it names programs and packages.
-    if (typeof target === 'string' && item.plugin !== null) continue;
+    // INS-92: elsewhere, `requires` names programs, packages and servers.
+    if (typeof target === 'string' && (item.plugin !== null || !required.includes(':'))) {
+      unmet.push(required);
+      continue;
+    }
     if (typeof target === 'string')
       throw badReference(`requires: ${required}`, target, { item, file: item.path, line: 1 });
     add({ kind: target.kind, name: target.name, value: null });
@@ -121,6 +127,7 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
     all,
     references: [...references.values()],
     left: named.left,
+    unmet,
   };
 }
 

@@ -375,6 +375,24 @@ describe('status and upgrade', () => {
     expect(existsSync(join(workspace.home, '.claude/skills/jk-scan/SKILL.md'))).toBe(true);
   });
 
+  spec('INS-92', 'installs an item that requires something that is no item, unless it names a kind', async () => {
+    const workspace = createInstallWorkspace();
+    const requiring = (name: string, requires: string) =>
+      `---\nname: ${name}\ndescription: D.\nrequires: ${requires}\n---\n`;
+    const source = workspace.source('tooling', {
+      ...WORKED,
+      'skills/program/SKILL.md': requiring('program', '[python3, scan]'),
+      'skills/wrong/SKILL.md': requiring('wrong', '[tool:none]'),
+    });
+    await workspace.json('add', source);
+    const { items } = await workspace.json('install', '--yes', 'program');
+    expect(items.map(({ effective }: { effective: string }) => effective)).toEqual(['detect', 'scan', 'program']);
+    expect((await workspace.fail('install', '--yes', 'wrong')).code).toBe('bad_reference');
+    const { stdout } = await workspace.run('check', source);
+    expect(stdout).toContain('requires python3, which is no item of this source');
+    expect(stdout).not.toContain('requires scan');
+  });
+
   spec(
     'INS-28',
     'installs dependencies, names dependents on uninstall, and marks them pending when a bin changes',
