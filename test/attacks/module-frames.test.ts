@@ -142,18 +142,22 @@ await new Promise((resolve) => setTimeout(resolve, 100));`;
     expect(names).toEqual(expect.arrayContaining(['b', 'c', 'd']));
   });
 
-  spec('MOD-29', 'B9: the number of hosts is bounded, and none remains after the toolbox is closed', async () => {
-    const workspace = createModuleWorkspace();
-    for (let at = 0; at < 10; at++) workspace.module(`m${at}.tool.mjs`, moduleText(`m${at}`, '() => process.pid'));
-    const toolbox = workspace.toolbox();
-    await toolbox.list();
-    const pids = new Set<unknown>();
-    for (let at = 0; at < 10; at++) pids.add((await toolbox.call(`m${at}`, {})).structured);
-    expect(pids.size).toBe(10);
-    await until(() => hostsOf(workspace).length <= 8, 'hosts are closed');
-    await toolbox.close();
-    await untilNoHost(workspace);
-  });
+  spec.thorough(
+    'MOD-29',
+    'B9: the number of hosts is bounded, and none remains after the toolbox is closed',
+    async () => {
+      const workspace = createModuleWorkspace();
+      for (let at = 0; at < 10; at++) workspace.module(`m${at}.tool.mjs`, moduleText(`m${at}`, '() => process.pid'));
+      const toolbox = workspace.toolbox();
+      await toolbox.list();
+      const pids = new Set<unknown>();
+      for (let at = 0; at < 10; at++) pids.add((await toolbox.call(`m${at}`, {})).structured);
+      expect(pids.size).toBe(10);
+      await until(() => hostsOf(workspace).length <= 8, 'hosts are closed');
+      await toolbox.close();
+      await untilNoHost(workspace);
+    },
+  );
 });
 
 describe('replaced built-ins', () => {

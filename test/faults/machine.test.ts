@@ -37,7 +37,7 @@ specIf(hasPrlimit, NO_PRLIMIT, 'EXE-9', 'F09 a tool that wants more memory than 
   expect(textOf(result)).not.toContain('got it');
 });
 
-specIf(hasPrlimit, NO_PRLIMIT, 'EXE-9', 'a limit on processor time ends a tool that spins', async () => {
+specIf.thorough(hasPrlimit, NO_PRLIMIT, 'EXE-9', 'a limit on processor time ends a tool that spins', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\ncpu = "1s"\n');
   workspace.script('spins', shellScript('while :; do :; done', '@timeout 50s'));

@@ -100,7 +100,7 @@ spec(
   TIMEOUT_MS,
 );
 
-spec(
+spec.thorough(
   'STA-6',
   'of several servers with one name that are added at the same time, one is, and the others fail',
   async () => {
@@ -122,7 +122,7 @@ spec(
   TIMEOUT_MS,
 );
 
-spec(
+spec.thorough(
   'STA-6',
   'a workspace whose trust is revoked while its servers change is not trusted',
   async () => {

@@ -152,7 +152,7 @@ describe('a library with an index', () => {
     }
   });
 
-  spec('RES-22 RES-13', 'that was tampered with still runs its own files and finds nothing else', async () => {
+  spec.thorough('RES-22 RES-13', 'that was tampered with still runs its own files and finds nothing else', async () => {
     const { workspace, directory, file, open } = await createSettledLibrary();
     const states = (document: Record<string, Record<string, ForgedEntry>>, entry: string) =>
       document['tools-json']![entry]!;

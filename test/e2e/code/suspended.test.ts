@@ -146,7 +146,7 @@ describe('suspended programs', () => {
     expect((await resume(workspace, second)).error).toMatchObject({ code: 'integrity' });
   });
 
-  spec('COD-14', 'large results from before can be read after a restart', async () => {
+  spec.thorough('COD-14', 'large results from before can be read after a restart', async () => {
     const workspace = createNotingWorkspace();
     const code = `const orders = await tools.orders(); await tools.deploy({ branch: 'a' });
       return { sum: await orders.query('$sum($)'), length: (await orders.json()).length, page: (await orders.page(3)).slice(0, 4), id: orders.id };`;
@@ -162,7 +162,7 @@ describe('suspended programs', () => {
     expect((await read('one')).error).toMatchObject({ code: 'not_found' });
   });
 
-  spec(
+  spec.thorough(
     'COD-10 COD-11',
     'start over if they expired, ask again if their approval did, and survive a torn journal',
     async () => {

@@ -106,7 +106,7 @@ describe('storing', () => {
     });
   });
 
-  spec('CTX-20', 'stores all output and returns only a preview', async () => {
+  spec.thorough('CTX-20', 'stores all output and returns only a preview', async () => {
     const workspace = createWorkspace();
     workspace.script('flood', '#!/bin/sh\n# @description F\nhead -c 30000000 /dev/zero | tr "\\0" x\n');
     const toolbox = workspace.toolbox({ tools: TOOLS, offer: ['context'], trust: true });

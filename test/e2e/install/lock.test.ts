@@ -139,7 +139,7 @@ describe('wield.lock', () => {
     expect(lockOf(other)).toBe(lockOf(workspace));
   });
 
-  spec(
+  spec.thorough(
     'INS-30',
     'refuses anything else, and then changes nothing',
     async () => {

@@ -181,7 +181,7 @@ describe('variables', () => {
 });
 
 describe('doctor --fix', () => {
-  finding('000-17 INS-40', 'restores deleted and replaced links, store paths and files', async () => {
+  finding.thorough('000-17 INS-40', 'restores deleted and replaced links, store paths and files', async () => {
     const workspace = createInstallWorkspace();
     await workspace.json('add', workspace.source('all', { ...WORKED, ...STARTER }), '--yes');
     const before = workspace.snapshot();

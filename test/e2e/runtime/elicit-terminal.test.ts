@@ -27,16 +27,22 @@ specIf(hasPty, NO_PTY, 'MOD-18', 'each field is asked for with what fits, and ag
   expect(screen).toContain(JSON.stringify({ action: 'accept', content }));
 });
 
-specIf(hasPty, NO_PTY, 'MOD-18', 'the end of input and Ctrl-C cancel; an empty line is an answer', async () => {
-  const workspace = createQuestionWorkspace();
-  const answer = (typed: string) =>
-    wieldAtTerminal(workspace, ['call', 'name'], { answers: [['Your answer: ', typed]] });
-  expect((await answer('\u0004')).screen).toContain('heard null');
-  expect((await answer('\n')).screen).toMatch(/heard $/m);
-  const { screen, status } = await answer('\u0003');
-  expect(screen).not.toContain('heard');
-  expect(status).not.toBe(0);
-});
+specIf.thorough(
+  hasPty,
+  NO_PTY,
+  'MOD-18',
+  'the end of input and Ctrl-C cancel; an empty line is an answer',
+  async () => {
+    const workspace = createQuestionWorkspace();
+    const answer = (typed: string) =>
+      wieldAtTerminal(workspace, ['call', 'name'], { answers: [['Your answer: ', typed]] });
+    expect((await answer('\u0004')).screen).toContain('heard null');
+    expect((await answer('\n')).screen).toMatch(/heard $/m);
+    const { screen, status } = await answer('\u0003');
+    expect(screen).not.toContain('heard');
+    expect(status).not.toBe(0);
+  },
+);
 
 specIf(hasPty, NO_PTY, 'MOD-18', 'questions come one at a time, and a page is shown to visit', async () => {
   const workspace = createQuestionWorkspace();

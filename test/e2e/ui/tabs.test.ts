@@ -105,38 +105,42 @@ describe('tabs', () => {
     },
   );
 
-  browserSpec('UI-54 UI-3', 'keep their login when they are reloaded, and leave nothing that can be used', async () => {
-    const { server, context } = await open();
-    const code = new URL(server.url).hash.slice(1);
-    const tab = await context.newPage();
-    await tab.goto(`${server.url}/tools/deploy`);
-    await tab.getByText('Show plan').waitFor();
-    expect(tab.url()).toBe(`${server.origin}/#/tools/deploy`);
-    await tab.reload();
-    await tab.getByText('Show plan').waitFor();
-    expect(await tab.evaluate('document.cookie')).toBe('');
-    const [cookie, ...others] = await context.cookies(`${server.origin}/api/`);
-    expect(others).toEqual([]);
-    expect(cookie).toMatchObject({
-      httpOnly: true,
-      sameSite: 'Strict',
-      path: '/api',
-      domain: '127.0.0.1',
-      expires: -1,
-    });
-    // What is in the history of the browser, in a browser that is not logged in.
-    expect((await server.logIn(code)).status).toBe(403);
-    const { context: other } = await openBrowser();
-    const stranger = await other.newPage();
-    await stranger.goto(server.url);
-    await stranger.getByText('open the whole address that wield ui printed').waitFor();
-    expect(await stranger.getByText('deploy').count()).toBe(0);
-    // The new address, pasted into the same tab, logs in.
-    const printed = /a new one: (http:\S+)/.exec(server.stderr())![1]!;
-    await stranger.goto(printed);
-    await stranger.getByLabel('Catalog').getByText('deploy').first().waitFor();
-    expect(stranger.url()).toBe(`${server.origin}/#/tools`);
-  });
+  browserSpec.thorough(
+    'UI-54 UI-3',
+    'keep their login when they are reloaded, and leave nothing that can be used',
+    async () => {
+      const { server, context } = await open();
+      const code = new URL(server.url).hash.slice(1);
+      const tab = await context.newPage();
+      await tab.goto(`${server.url}/tools/deploy`);
+      await tab.getByText('Show plan').waitFor();
+      expect(tab.url()).toBe(`${server.origin}/#/tools/deploy`);
+      await tab.reload();
+      await tab.getByText('Show plan').waitFor();
+      expect(await tab.evaluate('document.cookie')).toBe('');
+      const [cookie, ...others] = await context.cookies(`${server.origin}/api/`);
+      expect(others).toEqual([]);
+      expect(cookie).toMatchObject({
+        httpOnly: true,
+        sameSite: 'Strict',
+        path: '/api',
+        domain: '127.0.0.1',
+        expires: -1,
+      });
+      // What is in the history of the browser, in a browser that is not logged in.
+      expect((await server.logIn(code)).status).toBe(403);
+      const { context: other } = await openBrowser();
+      const stranger = await other.newPage();
+      await stranger.goto(server.url);
+      await stranger.getByText('open the whole address that wield ui printed').waitFor();
+      expect(await stranger.getByText('deploy').count()).toBe(0);
+      // The new address, pasted into the same tab, logs in.
+      const printed = /a new one: (http:\S+)/.exec(server.stderr())![1]!;
+      await stranger.goto(printed);
+      await stranger.getByLabel('Catalog').getByText('deploy').first().waitFor();
+      expect(stranger.url()).toBe(`${server.origin}/#/tools`);
+    },
+  );
 
   browserSpec.thorough('UI-3 UI-4', 'of another port get the cookie, and can do nothing with it', async () => {
     const { workspace, server, context } = await open();

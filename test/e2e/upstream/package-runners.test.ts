@@ -139,7 +139,7 @@ describe.concurrent('the first start of a package runner', () => {
     await until(() => !isAlive(workspace.runs()[0]!), 'it ends');
   });
 
-  specIf(hasBubblewrap(), NO_BUBBLEWRAP, 'UPS-112 EXE-10', 'has the sandbox of the server', async () => {
+  specIf.thorough(hasBubblewrap(), NO_BUBBLEWRAP, 'UPS-112 EXE-10', 'has the sandbox of the server', async () => {
     const workspace = createWorkspace();
     const outside = join(workspace.home, 'outside');
     const command = workspace.write(
@@ -193,7 +193,7 @@ describe.concurrent('what is shown of a server that did not answer', () => {
     workspace.install();
   });
 
-  spec('UPS-113', 'a client that asks for progress gets it while a call waits for the server', async () => {
+  spec.thorough('UPS-113', 'a client that asks for progress gets it while a call waits for the server', async () => {
     const workspace = createRunnerWorkspace({ listing: '30s' });
     workspace.install();
     expect((await wield(workspace, ['list'])).stdout).toContain('files_echo');
