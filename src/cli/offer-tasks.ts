@@ -5,11 +5,13 @@ import { editConfig, readConfig, withConfigLock, writeConfig } from '../clients/
 import { valueAt } from '../clients/forms/form.js';
 import { tomlForm } from '../clients/forms/toml.js';
 import { isToolError, orNothing, ToolError } from '../core/error.js';
+import type { World } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { changedMeanwhile } from '../files/change.js';
 import { isWithin, realPath } from '../files/within.js';
 import type { NodeToolbox } from '../node.js';
+import { findProgram, searchPath } from '../process/environment.js';
 import { renewTrust } from './clients.js';
 import { mayConfirm } from './consent.js';
 import type { TaskFile } from './found.js';
@@ -78,6 +80,28 @@ async function askWhich(call: VerbCall, all: readonly TaskFile['tasks'][number][
     }
     terminal.err(`  unknown task "${quoteOutside(unknown, 40)}"\n`);
   }
+}
+
+const QUICK = [/lint|check|types|vet|valid|verif/i, /test|spec|unit/i];
+
+/** Returns the task for a first call: one whose program is installed, and a check rather than a build. */
+export function findFirstCall(
+  chosen: readonly Tool[],
+  world: World,
+): { readonly name: string; readonly missing?: string } | undefined {
+  const path = searchPath(world);
+  const missingOf = ({ action }: Tool): string | undefined =>
+    action.kind === 'process' && action.runs === 'command'
+      ? action.executions.map(({ binary }) => binary).find((binary) => findProgram(binary, path) === undefined)
+      : undefined;
+  const rankOf = (tool: Tool): number => {
+    const at = QUICK.findIndex((form) => form.test(tool.name));
+    return (at === -1 ? QUICK.length : at) + (missingOf(tool) === undefined ? 0 : QUICK.length + 1);
+  };
+  const [first] = chosen.toSorted((a, b) => rankOf(a) - rankOf(b));
+  if (first === undefined) return undefined;
+  const missing = missingOf(first);
+  return missing === undefined ? { name: first.name } : { name: first.name, missing };
 }
 
 /** Adds `[tasks]` to the configuration, which is `template` if there is none. A trusted workspace stays trusted. */

@@ -59,7 +59,12 @@ export async function mayTrust(call: VerbCall, found: Runnable | undefined): Pro
   if (found === undefined) return true;
   if (!mayConfirm(call)) return false;
   if (!call.json) {
-    call.terminal.out('  This directory has more that models could run once it is trusted:\n');
+    const isEmpty = found.tools.length + found.servers.length === 0;
+    call.terminal.out(
+      isEmpty
+        ? '  This directory has skills or settings of agents already, which are trusted with it.\n'
+        : '  This directory has more that models could run once it is trusted:\n',
+    );
     printRunnable(call.terminal, found);
   }
   return call.flags.has('yes') || ask(call, 'Trust all of it?');

@@ -69,7 +69,9 @@ export const init: Verb = {
     } = toolbox;
     const found = await findOthers(toolbox);
     const { findScripts, findServers, findTasks } = await import('../found.js');
-    const { chooseTasks, describeTasks, hasTaskSettings, writeTasks } = await import('../offer-tasks.js');
+    const { chooseTasks, describeTasks, findFirstCall, hasTaskSettings, writeTasks } = await import(
+      '../offer-tasks.js'
+    );
     const hasTasks = hasTaskSettings(toolbox);
     const tasks = hasTasks ? [] : findTasks(toolbox);
     // A process that a tool started cannot choose (CLI-31).
@@ -130,8 +132,9 @@ export const init: Verb = {
           : '\n  Not trusted, because there was something here before. Review it, then run wield trust.\n',
       );
     }
-    const first = chosen[0]?.name;
-    const example = first === undefined ? (hasTasks ? 'list' : 'call hello --name Ada') : `call ${first}`;
+    const first = findFirstCall(chosen, world);
+    const needs = first?.missing === undefined ? '' : `   needs ${first.missing}, which is not installed`;
+    const example = first === undefined ? (hasTasks ? 'list' : 'call hello --name Ada') : `call ${first.name}${needs}`;
     terminal.out(`\n  Try      wield ${example}\n`);
     if (first === undefined && tasks.some((file) => file.tasks.some(({ harmless }) => harmless)))
       terminal.out('  Offer    wield init --yes   offers the tasks that look harmless\n');

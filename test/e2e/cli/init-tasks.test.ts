@@ -153,6 +153,16 @@ describe.concurrent('init in a repository', () => {
     );
   });
 
+  spec('CLI-39', 'the first call that it proposes is a check that can run here', async () => {
+    const make = 'build: ## Build\n\t@echo x\n\ntest:\n\t@echo x\n\nlint:\n\t@echo x\n';
+    const both = createTasks({ Makefile: make, 'deno.json': '{"tasks":{"check":"x"}}' }, '');
+    expect((await wield(both, ['init', '--yes'])).stdout).toMatch(/Try {6}wield call (?:make-lint|deno-check)\n/);
+    const env = { ...both.env, PATH: '/nonexistent' };
+    const none = createTasks({ 'deno.json': '{"tasks":{"build":"x","check":"x"}}' }, '');
+    const { stdout } = await wield({ ...none, env: { ...none.env, PATH: env.PATH } }, ['init', '--yes']);
+    expect(stdout).toMatch(/Try {6}wield call deno-check {3}needs deno, which is not installed\n/);
+  });
+
   spec('CLI-39 TSK-3', 'a task that several files lead to is shown once', async () => {
     const workspace = createTasks({ 'mise.toml': '[tasks.build]\nrun = "x"\n', '.mise.toml': '' }, '');
     workspace.write('.mise/tasks/lint', '#!/bin/sh\n', 0o755);
