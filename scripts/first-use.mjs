@@ -24,8 +24,7 @@ function run(directory, home, args) {
     text = `${error.stdout}${error.stderr}`;
   }
   // Tables are cut at the width of a terminal.
-  const lines = text.trimEnd().split('
-').length;
+  const lines = text.trimEnd().split('\n').length;
   return { text, status, lines, ms: Math.round(performance.now() - began) };
 }
 
