@@ -175,6 +175,16 @@ describe.concurrent('requirements', () => {
     expect(stdout).toContain('@requires "python>=x" is not a requirement');
   });
 
+  spec('TOOL-27', 'a front does not check what a worker runs', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', script('no-such'));
+    const run = async () => ({ content: [{ type: 'text' as const, text: 'ran elsewhere' }] });
+    const call = async (takes: boolean) =>
+      workspace.toolbox({ dispatcher: { takes: () => takes, run } }).call('hello', {}, person);
+    expect(await call(true)).toMatchObject({ ok: true });
+    expect((await call(false)).error).toMatchObject({ code: 'unavailable' });
+  });
+
   spec('TOOL-27', 'show and doctor list them, a listing looks for nothing', async () => {
     const workspace = createWorkspace();
     install(workspace, { 'such-a': '', 'apt-get': '' });
