@@ -17,7 +17,7 @@ const IS_LONG = THOROUGH || process.env.WIELD_STORE_SECONDS !== undefined;
 const SECONDS = Number(process.env.WIELD_STORE_SECONDS ?? 1);
 const [WRITERS, READERS] = IS_LONG ? [8, 4] : [2, 1];
 
-spec.thorough(
+spec(
   'CTX-50',
   `F04: survives ${WRITERS} writers and ${READERS} readers killed at random, without torn documents, lost writes or stale locks`,
   async () => {

@@ -294,7 +294,8 @@ from .agents/tools/note.tool.ts`,
         echo 1
       + echo 2
   build hook of acme:detect of home/agent-tools at …, run in a staging directory:
-      echo built`,
+      echo built
+  wield … itself stays; to update it: …`,
       },
     ],
   );

@@ -29,7 +29,7 @@ import { spec } from '../../support/spec.js';
 import { configureServers } from '../../support/upstream-servers.js';
 import type { Workspace } from '../../support/workspace.js';
 
-const SETS = rounds(4, 200);
+const SETS = rounds(8, 200);
 const SERVER = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
 const PAGE = 'ui://far/app/page.html';
 const FAR = ['resource:mcp://far/notes://one', 'resource:mcp://far/notes://by-id/7', `resource:${PAGE}`];

@@ -30,7 +30,7 @@ import {
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 
-const SETS = rounds(4, 200);
+const SETS = rounds(8, 200);
 const SEED = 20_261_115;
 // Each is similar to one name, and none is a prefix of another.
 const MISSING = ['file-rea', 'file-writ', 'deplo', 'looku', 'read_skil'];
@@ -73,8 +73,8 @@ spec(
 
 spec.thorough(
   'POL-1 POL-8 COD-8',
-  `${rounds(4, 200)} rule sets decide alike directly, through call_tool and in programs`,
-  () => holdAlike(createRuledWorkspace(), DOORS_OF_MODELS, rounds(4, 200)),
+  `${rounds(8, 200)} rule sets decide alike directly, through call_tool and in programs`,
+  () => holdAlike(createRuledWorkspace(), DOORS_OF_MODELS, rounds(8, 200)),
   rounds(300_000, 3_000_000),
 );
 
@@ -84,7 +84,7 @@ spec(
   () => {
     const workspace = createRuledWorkspace();
     writeBetween(workspace);
-    return holdAlike(workspace, DOORS_BETWEEN, rounds(4, 50));
+    return holdAlike(workspace, DOORS_BETWEEN, rounds(8, 50));
   },
   300_000,
 );
