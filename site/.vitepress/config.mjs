@@ -29,7 +29,10 @@ export default defineConfig({
   lang: 'en',
   base: process.env.WIELD_DOCS_BASE ?? '/',
   srcDir: '..',
-  srcExclude: ['**/{node_modules,dist,dist-next,dist-last,bench,src,test,scripts,site,charts,.github}/**'],
+  srcExclude: [
+    '**/{node_modules,dist,dist-next,dist-last,bench,src,test,scripts,site,charts,.github}/**',
+    'examples/*/**',
+  ],
   rewrites: (path) => addressOf(path),
   outDir: 'dist',
   cacheDir: '../node_modules/.cache/vitepress',
