@@ -41,7 +41,7 @@ describe('draft 4', () => {
 describe('a reference that leads nowhere', () => {
   for (const $ref of [
     '#/definitions/missing',
-    '#x',
+    '#y',
     'other.json',
     'https://example.com/schema.json',
     '#/properties/a/nope',
