@@ -55,18 +55,24 @@ function post(url: string, headers: Record<string, string>, body: object): Promi
 }
 
 describe.concurrent('users with named tokens', () => {
-  spec('IDN-1', 'are let in by the token of their file, also by a new one, and nobody else', async () => {
-    const workspace = createTeam();
-    const url = await serveUrl(workspace, []);
-    expect((await initialize(url, as('ada'))).status).toBe(200);
-    const refused = await initialize(url, { authorization: `Bearer ${'x'.repeat(34)}` });
-    expect(refused.status).toBe(401);
-    expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
-    expect((await initialize(url, {})).status).toBe(401);
-    writeFileSync(join(workspace.home, 'ada'), `# new\n${'n'.repeat(32)}\n`);
-    expect((await initialize(url, { authorization: `Bearer ${'n'.repeat(32)}` })).status).toBe(200);
-    expect((await initialize(url, as('ada'))).status).toBe(401);
-  });
+  spec(
+    'IDN-1',
+    'are let in by the token of their file, also by a new one, and nobody if the table becomes invalid',
+    async () => {
+      const workspace = createTeam();
+      const url = await serveUrl(workspace, []);
+      expect((await initialize(url, as('ada'))).status).toBe(200);
+      const refused = await initialize(url, { authorization: `Bearer ${'x'.repeat(34)}` });
+      expect(refused.status).toBe(401);
+      expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
+      expect((await initialize(url, {})).status).toBe(401);
+      writeFileSync(join(workspace.home, 'ada'), `# new\n${'n'.repeat(32)}\n`);
+      expect((await initialize(url, { authorization: `Bearer ${'n'.repeat(32)}` })).status).toBe(200);
+      expect((await initialize(url, as('ada'))).status).toBe(401);
+      workspace.config('[serve.tokens.bob]\nfile = 5\n');
+      expect((await initialize(url, as('bob'))).status).toBe(401);
+    },
+  );
 
   spec('IDN-1', 'of a project do not exist, and without users nothing changes', async () => {
     const workspace = createTeam();
