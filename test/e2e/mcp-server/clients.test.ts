@@ -21,9 +21,13 @@ const GREET = `#!/bin/sh
 echo "Hello, $WIELD_PARAM_WHO"
 `;
 const FAIL = '#!/bin/sh\n# @description Fail.\necho why not >&2\nexit 3\n';
+// Each step waits for its acknowledgement, since this client drops progress that arrives together with the result.
 const STEPS = `#!/bin/sh
 # @description Work in steps.
-for step in 1 2 3; do echo "::progress $step/3 step $step" >&2; sleep 0.05; done
+for step in 1 2 3; do
+  echo "::progress $step/3 step $step" >&2
+  until test -e "seen-$step"; do sleep 0.02; done
+done
 echo done
 `;
 const saying = (text: string): string => `#!/bin/sh\n# @description Say it.\necho ${text}\n`;
@@ -67,21 +71,29 @@ for (const protocol of PROTOCOL_VERSIONS) {
     // Two of four combinations.
     if (!ALL_TESTS && (protocol === 'older') !== (door === 'stdio')) continue;
     describe(`the SDK's client over ${door}, ${protocol} protocol version`, () => {
-      const shared = share(() => connect(createTools(), protocol));
+      const shared = share(async () => {
+        const workspace = createTools();
+        return { workspace, client: await connect(workspace, protocol) };
+      });
 
       spec('SRV-1', 'negotiates that protocol version', () => {
-        const client = shared();
+        const { client } = shared();
         expect(client.getProtocolEra()).toBe(protocol === 'newer' ? 'modern' : 'legacy');
         expect(client.getServerVersion()).toMatchObject({ name: 'wield' });
         expect(client.getServerCapabilities()).toMatchObject({ tools: { listChanged: true } });
       });
 
       spec('SRV-3', 'receives increasing progress', async () => {
-        const client = shared();
+        const { client, workspace } = shared();
         const steps: Progress[] = [];
         const result = await client.callTool(
           { name: 'steps', arguments: {} },
-          { onprogress: (progress) => steps.push(progress) },
+          {
+            onprogress: (progress) => {
+              steps.push(progress);
+              workspace.write(`seen-${progress.progress}`, '');
+            },
+          },
         );
         expect(result.content).toEqual([{ type: 'text', text: 'done\n' }]);
         expect(steps.map(({ progress, total, message }) => [progress, total, message])).toEqual([
