@@ -2,7 +2,7 @@
 
 import { constants } from 'node:os';
 import type { Argument } from '../commands/index.js';
-import { exitStatus, ToolError, toToolError } from '../core/error.js';
+import { exitStatus, isToolError, ToolError, toToolError } from '../core/error.js';
 import { assertSupported } from '../core/platform.js';
 import { quoteOutside, sanitize } from '../core/text.js';
 import { statOrNothing } from '../files/read.js';
@@ -14,7 +14,7 @@ import { createOwnFlags, type OwnFlags } from './own-flags.js';
 import { printError, printHelp, printJson, toShellHint } from './print.js';
 import { createWaitLine } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
-import { isCommand, toolCommand } from './tool-command.js';
+import { isCommand, mentionTool, toolCommand } from './tool-command.js';
 import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
 import { type FoundCommand, findCommandEntry, loadVerb, RESERVED, toolEntry } from './verbs.js';
 
@@ -30,7 +30,9 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   const faults = watchFaults(terminal, own);
   try {
     assertSupported(process.platform);
-    return await runCommand(findCommandWord(argv), { argv, terminal, interrupt, own, faults });
+    const word = findCommandWord(argv);
+    const setup = { argv, terminal, interrupt, own, faults };
+    return await runCommand(word, setup).catch((thrown) => explainVerb(thrown, word, setup));
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
@@ -118,7 +120,22 @@ async function parseCommand(
 
 // Whether a word of another system is the command of a tool here, which then comes first.
 async function isTool(word: string, before: readonly Argument[], setup: Setup): Promise<boolean> {
-  if (!findAlias(word)?.yields) return false;
+  return findAlias(word)?.yields === true && withToolbox(before, setup, (toolbox) => isCommand(toolbox, word));
+}
+
+// MOD-25: the error of a verb says how a tool with its name is called.
+async function explainVerb(thrown: unknown, { word, before, rest }: CommandWord, setup: Setup): Promise<never> {
+  const isMistaken = isToolError(thrown) && (thrown.code === 'usage' || thrown.code === 'not_found');
+  if (!isMistaken || word === undefined || !RESERVED.has(word)) throw thrown;
+  throw await withToolbox(before, setup, (toolbox) => mentionTool(thrown, word, rest, toolbox)).catch(() => thrown);
+}
+
+// Uses a toolbox of its own: which verb runs is not known, or it has failed.
+async function withToolbox<T>(
+  before: readonly Argument[],
+  setup: Setup,
+  use: (toolbox: NodeToolbox) => Promise<T>,
+): Promise<T> {
   const named = before.find((argument) => argument.kind === 'flag' && argument.name === 'cwd');
   const cwd = findCwd(setup.terminal.io, named?.kind === 'flag' ? named.value : undefined);
   const toolbox = createNodeToolbox({
@@ -126,7 +143,7 @@ async function isTool(word: string, before: readonly Argument[], setup: Setup): 
     ...(named === undefined ? { cwd } : { workdir: cwd }),
   });
   try {
-    return await isCommand(toolbox, word);
+    return await use(toolbox);
   } finally {
     await toolbox.close();
   }

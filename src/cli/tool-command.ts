@@ -44,6 +44,23 @@ export async function isCommand(toolbox: NodeToolbox, word: string): Promise<boo
   return findCommand(toCommandTable([...tools, ...unlisted]), word) !== undefined;
 }
 
+/** Adds to the error of a verb how the tool is called that has its name, or a name in the group of its name. */
+export async function mentionTool(
+  error: ToolError,
+  verb: string,
+  rest: readonly string[],
+  toolbox: Toolbox,
+): Promise<ToolError> {
+  const words = [verb, ...rest.slice(0, 1).map((word) => `${verb}_${word}`)];
+  for (const name of words.flatMap((word) => [word, word.replaceAll('-', '_')])) {
+    const tool = await toolbox.find(name).catch(() => undefined);
+    if (tool === undefined || tool.origin.builtin === true) continue;
+    const hints = [`wield call ${name} calls the tool ${name}`, error.hint].filter((hint) => hint !== undefined);
+    return new ToolError(error.code, error.message, { hint: hints.join('; '), data: error.data, cause: error.cause });
+  }
+  return error;
+}
+
 // Returns the visible tool of a name, or the error of its file.
 async function findByName(toolbox: Toolbox, word: string): Promise<Tool | ToolError | undefined> {
   try {

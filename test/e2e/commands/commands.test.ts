@@ -282,6 +282,28 @@ describe('collisions', () => {
     expect((await wield(workspace, ['search_web', '--brr'])).stderr).toContain('wield call search_web --help');
   });
 
+  for (const [name, typed, status] of [
+    ['add', ['add', '--a', '1'], 2],
+    ['add', ['add'], 2],
+    ['add', ['--json', 'add', '1', '2'], 2],
+    ['list', ['list', 'extra'], 2],
+    ['show', ['show', 'nosuch'], 3],
+    ['call', ['call', '--a', '1'], 2],
+    ['verify', ['verify', '--path', 'x'], 2],
+    ['remove_source', ['remove-source', '--a'], 2],
+    ['add_item', ['add', 'item', '--count', '1'], 2],
+  ] as const) {
+    spec('MOD-25', `the error of wield ${typed.join(' ')} says how to call the tool ${name}`, async () => {
+      const workspace = createWorkspace();
+      const before = await wield(workspace, typed);
+      expect(before.stderr + before.stdout).not.toContain('calls the tool');
+      workspace.script(name, script('Mine.'));
+      const after = await wield(workspace, typed);
+      expect([before.status, after.status]).toEqual([status, status]);
+      expect(after.stderr + after.stdout).toContain(`wield call ${name} calls the tool ${name}; `);
+    });
+  }
+
   spec('MOD-20 MOD-25', 'a command of two tools calls neither', async () => {
     const workspace = createWorkspace();
     const marks = (name: string): string =>
