@@ -17,6 +17,7 @@ import { createReferences } from './catalog/skill-references.js';
 import { createWatch, watchedDirectories } from './catalog/watch.js';
 import { createSuspendedPrograms } from './code/host/suspended.js';
 import { createConfiguration } from './config/index.js';
+import { MANAGED } from './config/managed.js';
 import { ToolError } from './core/error.js';
 import type { Format } from './core/format.js';
 import type { KnownSecrets } from './core/redact.js';
@@ -79,7 +80,6 @@ export type { Approval, ApprovalAdmin, LocalApprovals as ApprovalStore } from '.
 
 // Incremented when the format of the index changes.
 const INDEX_VERSION = '23';
-const MANAGED_CONFIG = '/etc/wield/config.toml';
 
 /** Creates the toolbox of a workdir. */
 export function createNodeToolbox<const Definition extends ToolDefinition = never>(
@@ -92,7 +92,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
   const { formats, modules } = createFormats(options, machine, files);
   const watching = createWatch(
     // The trust store and the user's configuration are in the wield home, so it is watched too.
-    () => [...workspace.snapshot().places.flatMap(watchedDirectories), machine.wieldHome],
+    () => [...workspace.snapshot().places.flatMap(watchedDirectories), machine.wieldHome, ...files.managed],
     world,
   );
   const workspace = createWorkspace({
@@ -165,6 +165,7 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
   const isTrusted = (directory: string): boolean => options.trust === true || trust.isTrusted(directory);
   const boundaryOf = createBoundaries(home, isTrusted);
   const { shared } = options;
+  const managed = MANAGED.directory;
   const local = createFileState({
     wieldHome,
     results: () => join(findProjectState(wieldHome, workdir), 'results'),
@@ -176,8 +177,9 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
   return {
     workdir,
     offered: options.offer ?? [],
+    managed: [managed, join(managed, 'config.d')],
     configuration: createConfiguration({
-      managed: MANAGED_CONFIG,
+      managed,
       wieldHome,
       now,
       boundaryOf,

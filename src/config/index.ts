@@ -1,4 +1,4 @@
-// The configuration: three files in layers, cached until one changes.
+// The configuration: files in three layers, cached until one changes.
 
 import { join } from 'node:path';
 import type { Boundary } from '../core/origin.js';
@@ -6,13 +6,15 @@ import type { Problem } from '../core/problem.js';
 import type { Policy, Rule } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import { createStatCache } from '../files/read.js';
+import { isWithin } from '../files/within.js';
 import { toShadowed } from '../upstream/entries/file.js';
 import { keyName } from './key-path.js';
 import { DEFAULT_VALUES, formatValue, KEYS } from './keys.js';
+import { listManaged } from './managed.js';
 import { effectiveValues, toSettings } from './merge.js';
 import { type NarrowingOptions, narrow, type Profile, toProfiles } from './profile.js';
-import { readConfigFile } from './read.js';
-import { type ConfigFile, type ConfigValue, LAYERS, type Layer } from './value.js';
+import { readConfigFile, unusable } from './read.js';
+import type { ConfigFile, ConfigValue, Layer } from './value.js';
 
 export type { ConfigValue, Layer } from './value.js';
 
@@ -40,6 +42,7 @@ export interface ConfigEntry {
 }
 
 export interface ConfigurationOptions extends Partial<NarrowingOptions> {
+  /** The directory of the managed files. */
   readonly managed: string;
   readonly wieldHome: string;
   readonly now: () => number;
@@ -53,15 +56,18 @@ export type ReadConfiguration = (workdir: string) => Configuration;
 export function createConfiguration(options: ConfigurationOptions): ReadConfiguration {
   const { managed, wieldHome, now, boundaryOf, profile, mode, isGranted = () => false } = options;
   const user = join(wieldHome, 'config.toml');
-  const isState = (file: string): boolean => file === user || file === managed;
+  const isState = (file: string): boolean => file === user || isWithin(managed, file);
   const cache = createStatCache<Configuration>({ now, isState });
   return (workdir) => {
-    const files = [managed, user, join(workdir, '.agents', 'config.toml')];
+    const { files: above, fault } = listManaged(managed);
+    const files = [...above, user, join(workdir, '.agents', 'config.toml')];
+    const layerOf = (at: number): Layer => (at < above.length ? 'managed' : at === above.length ? 'user' : 'project');
     return cache.get(
-      'configuration',
+      fault === undefined ? 'configuration' : `${fault.path} ${fault.what}`,
       files,
       (texts) => {
-        const whole = toConfiguration(files.map((file, at) => readConfigFile(file, LAYERS[at]!, texts[at])));
+        const read = files.map((file, at) => readConfigFile(file, layerOf(at), texts[at]));
+        const whole = toConfiguration(fault === undefined ? read : [unusable(fault.path, fault.what), ...read]);
         return { ...whole, ...narrow(whole, { profile, mode, isGranted }) };
       },
       () => boundaryOf?.(workdir),
@@ -70,7 +76,7 @@ export function createConfiguration(options: ConfigurationOptions): ReadConfigur
 }
 
 function toConfiguration(files: readonly ConfigFile[]): Configuration {
-  const all = files.flatMap((one) => one.values);
+  const all = numbered(files.flatMap((one) => one.values));
   const values = effectiveValues(all, DEFAULT_VALUES);
   const fault = files.find((one) => one.fault !== undefined)?.fault;
   return {
@@ -81,6 +87,18 @@ function toConfiguration(files: readonly ConfigFile[]): Configuration {
     policy: toPolicy(all, fault),
     fault,
   };
+}
+
+// Entries that apply together are numbered per layer, so that none of one file replaces that of another.
+function numbered(values: readonly ConfigValue[]): readonly ConfigValue[] {
+  const counts = new Map<string, number>();
+  return values.map((value) => {
+    if (KEYS[keyName(value.path)]!.project !== 'joins') return value;
+    const table = value.path.slice(0, -1);
+    const at = Math.max(Number(value.path.at(-1)), (counts.get(table.join('.')) ?? 0) + 1);
+    counts.set(table.join('.'), at);
+    return { ...value, path: [...table, String(at)] };
+  });
 }
 
 // UPS-1: a project can neither change nor remove a server of the user.

@@ -11,12 +11,13 @@ import { type Configuration, createConfiguration, type Layer } from './index.js'
 function configure(texts: Partial<Record<Layer, string>>): Configuration & { readonly root: string } {
   const root = mkdtempSync(join(tmpdir(), 'wield-config-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
-  const files = { managed: 'managed.toml', user: 'home/config.toml', project: 'project/.agents/config.toml' };
+  const files = { managed: 'managed/config.toml', user: 'home/config.toml', project: 'project/.agents/config.toml' };
   mkdirSync(join(root, 'home'));
+  mkdirSync(join(root, 'managed'));
   mkdirSync(join(root, 'project/.agents'), { recursive: true });
   for (const [layer, text] of Object.entries(texts)) writeFileSync(join(root, files[layer as Layer]), text);
   const read = createConfiguration({
-    managed: join(root, 'managed.toml'),
+    managed: join(root, 'managed'),
     wieldHome: join(root, 'home'),
     now: Date.now,
   });

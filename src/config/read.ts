@@ -152,7 +152,8 @@ function selectsNothing(file: string, line: number): Problem {
   };
 }
 
-function unusable(file: string, what: string, where: string, hint = `fix ${where}`): ConfigFile {
+/** A file, or a directory of files, that cannot be used: everything is denied (POL-9). */
+export function unusable(file: string, what: string, where = file, hint = `fix ${where}`): ConfigFile {
   return { values: [], problems: [problem(file, `cannot be used: ${what}`, hint)], fault: `${where}: ${what}` };
 }
 

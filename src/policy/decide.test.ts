@@ -24,14 +24,14 @@ const CALLERS: readonly Caller[] = [MODEL, { kind: 'person', door: 'cli' }, { ki
 function policyOf(texts: Partial<Record<Layer, string>>): Policy {
   const root = mkdtempSync(join(tmpdir(), 'wield-policy-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
-  const files = { managed: 'managed.toml', user: 'home/config.toml', project: 'project/.agents/config.toml' };
+  const files = { managed: 'managed/config.toml', user: 'home/config.toml', project: 'project/.agents/config.toml' };
   for (const [layer, text] of Object.entries(texts)) {
     const file = join(root, files[layer as Layer]);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
   return createConfiguration({
-    managed: join(root, 'managed.toml'),
+    managed: join(root, 'managed'),
     wieldHome: join(root, 'home'),
     now: Date.now,
   })(join(root, 'project')).policy;
