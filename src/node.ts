@@ -18,6 +18,7 @@ import { createWatch, watchedDirectories } from './catalog/watch.js';
 import { createSuspendedPrograms } from './code/host/suspended.js';
 import { createConfiguration } from './config/index.js';
 import { MANAGED } from './config/managed.js';
+import type { Approvals } from './core/approval.js';
 import { ToolError } from './core/error.js';
 import type { Format } from './core/format.js';
 import type { KnownSecrets } from './core/redact.js';
@@ -64,6 +65,7 @@ import { createObservers } from './runtime/observers.js';
 import type { CallParts } from './runtime/parts.js';
 import { createJsonSchema } from './schema/json.js';
 import { createFileState } from './state/files.js';
+import { createNotifier } from './state/notify.js';
 import type { State } from './state/state.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, toServerAdmin, type Upstreams } from './upstream/index.js';
@@ -125,7 +127,16 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     world,
   });
   const tools = createCatalogs({ options, machine, files, workspace, formats, upstreams });
-  const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams, secrets });
+  const notifier = createNotifier({
+    approvals: files.state.approvals,
+    settings: () => workspace.snapshot().settings.approvals.notify,
+    file: join(machine.wieldHome, 'config.toml'),
+    world,
+    secrets,
+    warn: options.warn ?? (() => {}),
+  });
+  const { approvals } = notifier;
+  const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams, secrets, approvals });
   const toolbox = assembleToolbox({
     parts,
     search: tools.search,
@@ -145,6 +156,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     ...toolbox,
     async close() {
       await toolbox.close();
+      await notifier.close();
       machine.helper.close();
     },
     machine,
@@ -332,10 +344,12 @@ interface PartsOptions extends Omit<CatalogParts, 'formats'> {
   readonly tools: ReturnType<typeof createCatalogs>;
   readonly modules: ModuleExecutor;
   readonly secrets: KnownSecrets;
+  /** Those that calls use. */
+  readonly approvals: Approvals;
 }
 
 function createParts(parts: PartsOptions): CallParts {
-  const { options, machine, files, workspace, tools, modules, upstreams, secrets } = parts;
+  const { options, machine, files, workspace, tools, modules, upstreams, secrets, approvals } = parts;
   const { world } = machine;
   const { catalog, references, cascade } = tools;
   const { beforeRun, recorder, state, stores, pins, packages, background } = files;
@@ -359,7 +373,7 @@ function createParts(parts: PartsOptions): CallParts {
     ),
     cascade,
     consents: createConsents({
-      approvals: state.approvals,
+      approvals,
       isInsideCall: () => machine.insideCall,
       pins,
       findAlteration: (tool) => findAlteration(tool, packages),

@@ -26,6 +26,7 @@ import { formatBytes, formatDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
 import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
+import { approverList, notifyTable } from './approvals.js';
 import { openApiTable } from './openapi.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
 import { authTable, tokensTable } from './serve.js';
@@ -37,7 +38,18 @@ import { authTable, tokensTable } from './serve.js';
  */
 export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'own' | 'ignored';
 
-type Section = 'serve' | 'limits' | 'results' | 'code' | 'skills' | 'env' | 'view' | 'audit' | 'model' | 'tasks';
+type Section =
+  | 'serve'
+  | 'approvals'
+  | 'limits'
+  | 'results'
+  | 'code'
+  | 'skills'
+  | 'env'
+  | 'view'
+  | 'audit'
+  | 'model'
+  | 'tasks';
 type SettingName =
   | { [S in Section]: `${S}.${keyof NonNullable<Settings[S]> & string}` }[Section]
   | Exclude<keyof Settings, Section>;
@@ -296,6 +308,18 @@ export const KEYS: Readonly<Record<string, Key>> = {
     'serve.tokens',
     'Bearer tokens of users, as `[serve.tokens.NAME]`: `file`, `groups`',
     RESTRICTS,
+  ),
+  'approvals.approvers': own(
+    { word: 'names', shape: approverList },
+    'approvals.approvers',
+    'Who [approves](../guides/team-gateway.md#approvers) calls of models, as `user:NAME` and `group:NAME`',
+    RESTRICTS,
+  ),
+  'approvals.four-eyes': own(FLAG, 'approvals.fourEyes', 'Nobody approves their own calls', RESTRICTS),
+  'approvals.notify': own(
+    { word: 'table', shape: notifyTable },
+    'approvals.notify',
+    'What is told of waiting calls: `command`, or `url` and `secret`',
   ),
   'model.provider': own(PROVIDER, 'model.provider', 'API of the [model](#model)'),
   'model.name': own(MODEL, 'model.name', 'The name of the model'),

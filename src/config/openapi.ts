@@ -4,7 +4,8 @@ import type { HttpSettings } from '../core/http.js';
 import { checked, either, list, object, optional, record, type Shape, text } from '../core/shape.js';
 import type { ConfigValue } from './value.js';
 
-const reference = text('a reference such as "${VARIABLE}" or "file:~/path"', /\$\{[^}]+\}|^file:/);
+/** A text with a reference to a secret. */
+export const reference = text('a reference such as "${VARIABLE}" or "file:~/path"', /\$\{[^}]+\}|^file:/);
 const patterns = optional(list(text('a pattern', /[\s\S]/), 'an array of patterns'));
 
 export const openApiTable: Shape<HttpSettings> = checked(

@@ -58,6 +58,8 @@ export interface Consent {
   readonly id: string;
   /** How it was given. */
   readonly by: ConsentWay;
+  /** The user who gave it, if they were logged in. */
+  readonly approvedBy?: string;
 }
 
 /** Consent that was given before the call. */
@@ -74,6 +76,8 @@ export interface Decision {
   readonly how: ConsentWay | null;
   /** When they answered, in ISO format. */
   readonly at: string | null;
+  /** The user who answered, if they were logged in. */
+  readonly user?: string;
 }
 
 /** A stored call: everything an approval is bound to, and what must be shown (POL-7). */
@@ -130,8 +134,8 @@ export interface Approvals {
   key(): string;
   /** Consumes the approval of exactly this call, or finds a standing one. */
   take(record: ApprovalRecord): Awaitable<StoredConsent | undefined>;
-  /** Stores a pending call. Throws if it was denied before or cannot be stored. */
-  ask(record: ApprovalRecord): Awaitable<void>;
+  /** Stores a pending call; returns whether it was not pending before. Throws if it was denied before or cannot be stored. */
+  ask(record: ApprovalRecord): Awaitable<boolean>;
   /** Whether a call still waits for a decision. */
   isPending(id: string): Awaitable<boolean>;
   /** Approves all calls of this tool as it is now, by the same caller in the same directory. */

@@ -182,6 +182,11 @@ export function callerKey(caller: Caller): string {
   return `${kind} user ${user} at ${issuer ?? 'host'}`;
 }
 
+/** Returns the user whose calls a key of `callerKey` names, if they have one. */
+export function readUser(key: string): string | undefined {
+  return /^\w+ user ([\s\S]+) at \S+$/.exec(key)?.[1];
+}
+
 // Names of other systems for built-in tools (docs/coming-from/botholomew.md).
 const OTHER_PREFIXES = [['membot_', 'context_']] as const;
 

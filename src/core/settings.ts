@@ -93,6 +93,26 @@ export interface Settings {
   readonly model?: ModelSettings;
   /** Who may use a server over HTTP (IDN-1). */
   readonly serve: ServeSettings;
+  /** Who approves calls, and who is told of them (IDN-9). */
+  readonly approvals: ApprovalSettings;
+}
+
+/** Who approves calls of models. */
+export interface ApprovalSettings {
+  /** `user:NAME` and `group:NAME`; empty: everyone approves the calls of their own client. */
+  readonly approvers: readonly string[];
+  /** Whether nobody approves their own calls. */
+  readonly fourEyes: boolean;
+  /** What is told of calls that wait. */
+  readonly notify?: NotifySettings;
+}
+
+/** The receiver of messages about waiting calls: a command, or an address. */
+export interface NotifySettings {
+  readonly command?: readonly string[] | undefined;
+  readonly url?: string | undefined;
+  /** A reference to the key of signatures: `${VARIABLE}` or `file:~/path`. */
+  readonly secret?: string | undefined;
 }
 
 /** Who may use a server over HTTP. */
@@ -192,6 +212,7 @@ export const DEFAULT_SETTINGS: Settings = {
   servers: [],
   disabledServers: [],
   serve: { auth: [], tokens: [] },
+  approvals: { approvers: [], fourEyes: false },
 };
 
 /** The part of the settings that a tool may see: limits, no secrets. */

@@ -9,6 +9,7 @@ import type { Toolbox } from '../core/toolbox.js';
 import { RpcError } from '../net/mcp.js';
 import { findHeaderMismatch } from '../net/param-headers.js';
 import { type AccessOptions, authenticate, checkHost, findMetadata, type Refusal } from './access.js';
+import { type ApprovalsOptions, isApprovalPath, serveApprovals } from './approvals.js';
 import { carriesConsent } from './client-prompts.js';
 import { createBodyReader, type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
 import { type Identity, identityKey, toCaller } from './identity.js';
@@ -24,6 +25,8 @@ import { mismatch, readNewer } from './version.js';
 export interface HttpOptions extends Pick<McpServerOptions, 'version' | 'onError' | 'notices' | 'shared'> {
   /** Who may use the server. */
   readonly access: AccessOptions;
+  /** The approvals that users list and answer at `/approvals`. */
+  readonly approvals?: ApprovalsOptions;
   /** Returns the page `/metrics`, in the text format of Prometheus. */
   readonly metrics?: () => Promise<string>;
   /** Whether calls can be served now, for `/readyz`; without it they always can. */
@@ -101,6 +104,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     if (path === '/') return describeServer(exchange, toolbox);
     if (path === METRICS_PATH && options.metrics !== undefined)
       return respondPage(exchange, PROMETHEUS_TYPE, options.metrics);
+    if (isApprovalPath(path, options.approvals)) return serveApprovals(exchange, path, options.approvals);
     if (path !== MCP_PATH) return respondError(exchange, 404, `not found; the MCP endpoint is ${MCP_PATH}`);
     if (!METHODS.includes(exchange.method))
       return respondError(exchange, 405, 'method not allowed; use POST, GET or DELETE');

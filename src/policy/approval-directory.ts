@@ -9,6 +9,7 @@ import { removeFile } from '../files/remove.js';
 import { checkStateDirectory } from '../files/state.js';
 import { findAbandoned, moveDurably, writeFileAtomic } from '../files/write.js';
 import {
+  type Answer,
   type Approval,
   type ApprovalEntry,
   type ApprovalState,
@@ -78,18 +79,21 @@ export function createApprovalStorage(texts: ApprovalTexts) {
         .filter((approval) => approval !== undefined)
         .filter(isFresh),
     /** Stores a record; returns false if it is too long. */
-    write(id: string, state: ApprovalState, record: ApprovalRecord): boolean {
-      const text = formatApproval(texts.setsTime ? { ...record, created: texts.now() } : record);
+    write(id: string, state: ApprovalState, record: ApprovalRecord, answer?: Answer): boolean {
+      const text = formatApproval(texts.setsTime ? { ...record, created: texts.now() } : record, answer);
       if (text !== undefined) texts.write(pathOf(id, state), text);
       return text !== undefined;
     },
-    /** Changes id and state at once, then adds a note if there is one; returns false if another process was faster. */
-    move(from: Approval, id: string, state: ApprovalState, note?: string): boolean {
+    /** Changes id and state at once, and stores what else an answer says; returns false if another process was faster. */
+    move(from: Approval, id: string, state: ApprovalState, answer?: Answer): boolean {
       const to = pathOf(id, state);
+      const isStored = answer === undefined || (answer.by === from.by && answer.note === from.note);
+      const text = isStored ? undefined : formatApproval(from.record, answer);
+      // An approval that a caller used meanwhile must not come back: nothing is written where one is or was.
+      if (text !== undefined && state === 'approved' && texts.read(from.path) !== undefined)
+        texts.write(from.path, text);
       if (!texts.move(from.path, to)) return false;
-      // Last: an approval that a caller used meanwhile must not come back.
-      const text = note ? formatApproval(from.record, note) : undefined;
-      if (text !== undefined) texts.write(to, text);
+      if (text !== undefined && state !== 'approved') texts.write(to, text);
       return true;
     },
     /** Removes an approval, if it exists. */

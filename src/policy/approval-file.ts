@@ -9,8 +9,16 @@ import { idOf, isIntact, standingIdOf } from './binding.js';
 /** `approved` may run once, `standing` always; `last` is what a tool was last approved for. */
 export type ApprovalState = 'pending' | 'approved' | 'denied' | 'standing' | 'last';
 
+/** What is stored of an answer besides its state. */
+export interface Answer {
+  /** Why a person denied it. */
+  readonly note?: string | undefined;
+  /** The user who answered, if they were logged in. */
+  readonly by?: string | undefined;
+}
+
 /** A stored approval: pending, given or denied. */
-export interface Approval {
+export interface Approval extends Answer {
   /** The id that people approve it by. */
   readonly id: string;
   /** Whether it is pending, given or denied. */
@@ -21,8 +29,6 @@ export interface Approval {
   readonly since: number;
   /** The file that it is stored in. */
   readonly path: string;
-  /** Why a person denied it. */
-  readonly note?: string;
 }
 
 export interface ApprovalEntry {
@@ -54,16 +60,16 @@ export function parsePath(path: string): ApprovalEntry[] {
 export function parseApproval({ id, state, path, time }: ApprovalEntry, text: string): Approval | undefined {
   const parsed = parseRecord(text);
   if (parsed === undefined) return undefined;
-  const { record, note } = parsed;
+  const { record, note, by } = parsed;
   if (state === 'standing') {
     if (standingIdOf(record) !== id) return undefined;
   } else if (state !== 'last' && (!record.inputDigest || idOf(record) !== id || !isIntact(record))) return undefined;
-  return { id, state, record, since: time ?? record.created, path, ...(note === undefined ? {} : { note }) };
+  return { id, state, record, since: time ?? record.created, path, ...toAnswer(note, by) };
 }
 
 /** Returns the text of a record; undefined if it is too long. */
-export function formatApproval(record: ApprovalRecord, note?: string): string | undefined {
-  const text = `${JSON.stringify({ version: 1, call: record, note }, null, 2)}\n`;
+export function formatApproval(record: ApprovalRecord, { note, by }: Answer = {}): string | undefined {
+  const text = `${JSON.stringify({ version: 1, call: record, note, by }, null, 2)}\n`;
   return Buffer.byteLength(text) > MAX_RECORD_BYTES ? undefined : text;
 }
 
@@ -91,15 +97,22 @@ const RECORD = object(
   },
   { unknown: 'keep' },
 );
-const FILE = object({ version: oneOf(1), call: RECORD, note: optional(anything) }, { unknown: 'drop' });
+const FILE = object(
+  { version: oneOf(1), call: RECORD, note: optional(anything), by: optional(anything) },
+  { unknown: 'drop' },
+);
 
-function parseRecord(text: string): { readonly record: ApprovalRecord; readonly note?: string } | undefined {
+function parseRecord(text: string): ({ readonly record: ApprovalRecord } & Answer) | undefined {
   try {
     const file: unknown = parseStateJson(text, 'an approval');
     if (!matches(FILE, file)) return undefined;
     const record = file.call as unknown as ApprovalRecord;
-    return { record, ...(typeof file.note === 'string' ? { note: file.note } : {}) };
+    return { record, ...toAnswer(file.note, file.by) };
   } catch {
     return undefined;
   }
+}
+
+function toAnswer(note: unknown, by: unknown): Answer {
+  return { ...(typeof note === 'string' ? { note } : {}), ...(typeof by === 'string' ? { by } : {}) };
 }

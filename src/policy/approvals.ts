@@ -17,11 +17,14 @@ import {
   LIFETIMES,
   type StaleFile,
 } from './approval-directory.js';
-import type { Approval, ApprovalState } from './approval-file.js';
+import type { Answer, Approval, ApprovalState } from './approval-file.js';
 import { describeForDiff } from './approval-text.js';
 import { idOf, standingIdOf, toolIdOf } from './binding.js';
 
 export type { Approval, ApprovalState } from './approval-file.js';
+
+/** The user who answers, if they are logged in. */
+export type AnsweredBy = string | undefined;
 
 /** Approvals as people see them. */
 export interface ApprovalAdmin {
@@ -30,9 +33,9 @@ export interface ApprovalAdmin {
   /** Throws `not_found`. */
   find(id: string): Awaitable<Approval>;
   /** Lets a call run once, or the present version of its tool always. */
-  approve(id: string, always: boolean): Awaitable<Approval>;
+  approve(id: string, always: boolean, by?: AnsweredBy): Awaitable<Approval>;
   /** Refuses a pending call, withdraws an approval or revokes a standing one. The caller is told the reason. */
-  deny(id: string, reason?: string): Awaitable<Approval>;
+  deny(id: string, reason?: string, by?: AnsweredBy): Awaitable<Approval>;
   /** Milliseconds since 1970; null: until it is revoked. */
   expiry(approval: Approval): number | null;
   /** Returns stored files that have expired or cannot be read. */
@@ -69,33 +72,33 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): LocalApp
   };
   return {
     ...store,
-    approve: (id, always) => locked(() => store.approve(id, always)),
-    deny: (id, reason) => locked(() => store.deny(id, reason)),
+    approve: (id, always, by) => locked(() => store.approve(id, always, by)),
+    deny: (id, reason, by) => locked(() => store.deny(id, reason, by)),
   };
 }
 
 export function createApprovals(storage: ApprovalStorage, key: () => string): ApprovalStore {
   const find = (id: string): Approval => {
     const found = storage.find(SHOWN, id).sort((a, b) => SHOWN.indexOf(a.state) - SHOWN.indexOf(b.state))[0];
-    if (found === undefined) throw notFound(id);
+    if (found === undefined) throw noApproval(id);
     return found;
   };
-  const move = (from: Approval, state: ApprovalState, note?: string): Approval => {
-    if (!storage.move(from, from.id, state, note)) throw notFound(from.id);
+  const move = (from: Approval, state: ApprovalState, answer: Answer): Approval => {
+    if (!storage.move(from, from.id, state, answer)) throw noApproval(from.id);
     // A caller may have used the approval already.
-    return storage.find([state], from.id)[0] ?? { ...from, state };
+    return storage.find([state], from.id)[0] ?? { ...from, ...answer, state };
   };
   const remember = (record: ApprovalRecord): void => {
     storage.write(toolIdOf(record), 'last', record);
     // Last: after a crash before it, the question can be answered again.
     storage.remove(idOf(record), 'pending');
   };
-  const always = (record: ApprovalRecord): void => {
+  const always = (record: ApprovalRecord, by?: AnsweredBy): void => {
     // Valid for any input, so none is stored.
     const standing = { ...record, input: null, command: null, others: [] };
     const id = standingIdOf(record);
     const isGiven = storage.find(['standing'], id).length > 0;
-    if (!isGiven && !storage.write(id, 'standing', standing)) throw tooLong(record.tool);
+    if (!isGiven && !storage.write(id, 'standing', standing, { by })) throw tooLong(record.tool);
     remember(record);
   };
 
@@ -119,21 +122,21 @@ export function createApprovals(storage: ApprovalStorage, key: () => string): Ap
     },
     list: () => storage.find(SHOWN).sort((a, b) => a.since - b.since),
     find,
-    approve: (id, forAlways) =>
+    approve: (id, forAlways, by) =>
       withIoError('the approval could not be recorded', () => {
         const found = find(id);
         if (found.state === 'standing') return found;
-        if (!forAlways) return found.state === 'approved' ? found : move(found, 'approved');
-        always(found.record);
+        if (!forAlways) return found.state === 'approved' ? found : move(found, 'approved', { by });
+        always(found.record, by);
         // After a crash before this line the call is still listed as pending; the standing approval is in force.
         storage.drop(found.path);
         return find(standingIdOf(found.record));
       }),
-    deny: (id, reason) =>
+    deny: (id, reason, by) =>
       withIoError('the refusal could not be recorded', () => {
         const found = find(id);
         if (found.state !== 'standing')
-          return found.state === 'denied' ? found : move(found, 'denied', reason?.slice(0, MAX_NOTE));
+          return found.state === 'denied' ? found : move(found, 'denied', { note: reason?.slice(0, MAX_NOTE), by });
         // All of them: two processes may have given it at the same time.
         for (const { path } of storage.find(['standing'], id)) storage.drop(path);
         return found;
@@ -150,28 +153,34 @@ export function expiryOf({ since, state }: Approval): number | null {
 
 function take(storage: ApprovalStorage, record: ApprovalRecord): StoredConsent | undefined {
   const standing = standingIdOf(record);
-  for (const { since } of storage.find(['standing'], standing))
-    return { id: standing, by: 'standing', at: new Date(since).toISOString() };
+  for (const { since, by } of storage.find(['standing'], standing))
+    return { id: standing, by: 'standing', at: new Date(since).toISOString(), ...toApprovedBy(by) };
   const id = idOf(record);
   for (const approved of storage.find(['approved'], id)) {
     if (approved.record.binding !== record.binding) continue;
     // This rename uses the approval up before anything runs; a second process finds nothing (POL-7).
     const at = new Date(approved.since).toISOString();
-    if (storage.move(approved, toolIdOf(record), 'last')) return { id, by: 'record', at };
+    if (storage.move(approved, toolIdOf(record), 'last')) return { id, by: 'record', at, ...toApprovedBy(approved.by) };
   }
   return undefined;
 }
 
-function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord): void {
+function toApprovedBy(by: AnsweredBy): Pick<StoredConsent, 'approvedBy'> {
+  return by === undefined ? {} : { approvedBy: by };
+}
+
+// Returns whether it is new.
+function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord): boolean {
   const id = idOf(record);
   const known = storage.find(['pending', 'denied'], id);
   if (known.some((other) => other.record.binding !== record.binding)) throw sameId(record.tool);
   const denied = known.find((other) => other.state === 'denied');
   if (denied !== undefined) throw refused(record.tool, denied);
-  if (known.length > 0) return;
+  if (known.length > 0) return false;
   for (const { path, reason } of storage.stale()) if (reason === 'expired') storage.drop(path);
   if (storage.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
   if (!storage.write(id, 'pending', record)) throw tooLong(record.tool);
+  return true;
 }
 
 function comparePrograms(before: readonly string[], now: readonly string[]): string[] {
@@ -204,17 +213,18 @@ function withIoError<T>(what: string, act: () => T): T {
   }
 }
 
-function notFound(id: string): ToolError {
+/** The error for an approval that does not exist. */
+export function noApproval(id: string): ToolError {
   return new ToolError('not_found', `no approval ${quoteOutside(id, 40)}: unknown, expired or already used`, {
     hint: 'wield approvals list shows the ids (of a fleet: with --fleet URL); call the tool again to be asked again',
   });
 }
 
-function refused(tool: string, { id, since, note }: Approval): ToolError {
+function refused(tool: string, { id, since, note, by }: Approval): ToolError {
   const why = note === undefined ? '' : `: ${quoteOutside(note, MAX_NOTE)}`;
   return new ToolError('denied', `${tool} was not run: a person refused this call${why}`, {
     hint: `do not repeat it; a person can still allow it: wield approvals approve ${id}`,
-    data: { id, at: new Date(since).toISOString() },
+    data: { id, at: new Date(since).toISOString(), ...(by === undefined ? {} : { by }) },
   });
 }
 

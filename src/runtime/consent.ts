@@ -19,6 +19,7 @@ import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import { cancelled } from '../core/time-limit.js';
+import { mayAnswer } from '../policy/approvers.js';
 import { idOf, toRecord } from '../policy/binding.js';
 import type { CallParts } from './parts.js';
 import type { Call } from './scope.js';
@@ -35,6 +36,7 @@ export async function requestConsent(
   const verdict = call.verdict!;
   const { tool } = plan;
   const { caller, approve } = whoAsks(call, consents.isInsideCall());
+  const { approvers } = snapshot.settings.approvals;
   const { approvals } = consents;
   // Checked first, so that a stored approval is not used up for nothing.
   if (signal.aborted) throw cancelled(tool.name, ' before it ran');
@@ -42,14 +44,15 @@ export async function requestConsent(
   const programs = (await executors.of(tool).programs?.(plan as never, snapshot)) ?? [];
   const key = approvals?.key() ?? '';
   const bound = toRecord({ plan, caller, verdict, workdir, programs, key, secrets, now: world.now() });
-  const decided = (how: ConsentWay, at = new Date(world.now()).toISOString()): void => {
-    call.decision = { by: how === 'code' ? 'code' : 'person', how, at };
+  const decided = (how: ConsentWay, at = new Date(world.now()).toISOString(), user?: string): void => {
+    call.decision = { by: how === 'code' ? 'code' : 'person', how, at, ...(user === undefined ? {} : { user }) };
   };
   const id = idOf(bound);
   const given = await approvals?.take(bound);
   if (given !== undefined) {
-    decided(given.by, given.at);
-    return { id: given.id, by: given.by };
+    const { at, ...consent } = given;
+    decided(given.by, at, given.approvedBy);
+    return consent;
   }
   call.decision = { by: 'nobody', how: null, at: null };
   const changes = verdict.changes
@@ -69,14 +72,16 @@ export async function requestConsent(
     const request = { id, tool, plan, caller, verdict, planDigest, depth: nesting.depth, record, signal };
     const answer = await ask(approve, { ...request, changes }, world.debug);
     const how = wayOf(approve);
-    if (['deny', 'once', 'always'].includes(answer)) decided(how);
+    // IDN-9: the user of a client answers for themselves.
+    const user = how === 'mcp' ? caller.user : undefined;
+    if (['deny', 'once', 'always'].includes(answer)) decided(how, undefined, user);
     if (answer === 'deny') throw refusal(tool.name, 'the user declined');
     if (answer === 'cancel') throw refusal(tool.name, 'the question was closed without an answer');
     if (answer === 'later') throw needsApproval('answer the question, then repeat the call');
     if (answer === 'once' || answer === 'always') {
       if (answer === 'always') await approvals?.always(record);
       else await remember(approvals, record, world.debug);
-      return { id, by: how };
+      return { id, by: how, ...(user === undefined ? {} : { approvedBy: user }) };
     }
   }
   if (approvals === undefined) throw needsApproval('pass `approve` to the call');
@@ -85,18 +90,19 @@ export async function requestConsent(
     await approvals.ask(record);
     if (onPending !== undefined) {
       onPending(id);
-      const consent = await waitForConsent(approvals, record, signal);
+      const { at, ...consent } = await waitForConsent(approvals, record, signal);
       onPending();
-      decided(consent.by, consent.at);
-      return { id: consent.id, by: consent.by };
+      decided(consent.by, at, consent.approvedBy);
+      return consent;
     }
   } catch (error) {
-    if (isToolError(error) && error.code === 'denied') decided('record', String(error.data?.at));
+    if (isToolError(error) && error.code === 'denied')
+      decided('record', String(error.data?.at), error.data?.by as string | undefined);
     throw error;
   }
-  throw needsApproval(
-    `a person can approve it with: wield approvals approve ${id}${approvals.flag ?? ''}; then repeat the same call`,
-  );
+  const who = approvers.length === 0 ? 'a person' : 'an approver';
+  const where = approvals.flag ?? (approvers.length === 0 ? '' : ' --server URL');
+  throw needsApproval(`${who} can approve it with: wield approvals approve ${id}${where}; then repeat the same call`);
 }
 
 const MAX_PROGRAMS = 6;
@@ -112,8 +118,10 @@ function explain(reason: string, changes: ApprovalChanges | undefined): string {
 
 // A client, a terminal or a function of a program that a tool started is no person, and its calls are not those of one:
 // approvals of others are not for it. `--yes` explains itself (POL-23).
-function whoAsks({ caller, options: { approve } }: Call, isInsideCall: boolean) {
-  if (!isInsideCall) return { caller, approve };
+function whoAsks({ caller, options: { approve }, snapshot }: Call, isInsideCall: boolean) {
+  // IDN-9: only approvers answer in their client, and with `four-eyes` nobody about their own calls.
+  const isBarred = approve !== undefined && wayOf(approve) === 'mcp' && !mayAnswer(caller, snapshot.settings.approvals);
+  if (!isInsideCall) return { caller, approve: isBarred ? undefined : approve };
   const isFlag = approve !== undefined && wayOf(approve) === 'yes';
   return { caller: { ...caller, name: 'tool' }, approve: isFlag ? approve : undefined };
 }

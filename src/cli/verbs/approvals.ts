@@ -4,11 +4,13 @@ import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { count, quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalAdmin, SuspendedProgram } from '../../node.js';
+import { toApprovalJson } from '../../policy/approval-json.js';
 import { approvalRows } from '../../policy/approval-text.js';
 import { unknownChoice } from '../choices.js';
 import { ASKS } from '../consent.js';
 import { FLEET, usesFleet } from '../fleet.js';
 import { printJson } from '../print.js';
+import { openRemoteApprovals } from '../remote-approvals.js';
 import { printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -26,9 +28,12 @@ export const approvals: Verb = {
     'wield approvals approve 3f9a1c0be2d47788',
     'wield approvals deny 3f9a1c0be2d47788',
     'wield approvals revoke 3f9a1c0be2d47788',
+    'wield approvals --server https://wield.example.com/mcp --token-file ~/tokens/ada',
   ],
   flags: {
     fleet: FLEET,
+    server: option('URL', 'Calls of another server, where you are logged in and an approver'),
+    'token-file': option('FILE', 'With --server: the file with your token (or set WIELD_TOKEN)'),
     'all-like-this': toggle('With approve: all calls of this tool that the same suspended program waits for'),
     reason: option('TEXT', 'With deny: told to the caller'),
     always: toggle('With approve: also approve later calls of this version of the tool, with any input'),
@@ -43,6 +48,7 @@ export const approvals: Verb = {
     if (action !== 'list' && id === undefined) {
       throw usageError(`missing id; usage: wield approvals ${action} <id>`, 'wield approvals list shows the ids');
     }
+    if (call.flags.has('server')) return act(call, openRemoteApprovals(call), action, id);
     if (!usesFleet(call)) return act(call, call.toolbox().state.approvals, action, id);
     const fleet = await (await import('../fleet-state.js')).openApprovals(call);
     try {
@@ -57,7 +63,7 @@ async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: 
   const { state: held, machine } = call.toolbox();
   const id = given!;
   // Programs wait on their own machine.
-  const programs = usesFleet(call) ? [] : held.programs.list();
+  const programs = usesFleet(call) || call.flags.has('server') ? [] : held.programs.list();
   if (action === 'list') return list(call, store, programs);
   if (action === 'show') return show(call, store, await store.find(id));
   if (action === 'revoke') assertStanding(await store.find(id));
@@ -82,7 +88,7 @@ function assertStanding({ id, state }: Approval): void {
 }
 
 function preview({ terminal, json }: VerbCall, store: ApprovalAdmin, approval: Approval, action: string): number {
-  if (json) return printJson(terminal, { ok: true, dryRun: true, approval: toJson(store, approval) });
+  if (json) return printJson(terminal, { ok: true, dryRun: true, approval: toApprovalJson(approval) });
   terminal.out(`  would ${action}\n`);
   printApproval(terminal, store, approval);
   return 0;
@@ -94,7 +100,7 @@ async function list(
   programs: readonly SuspendedProgram[],
 ): Promise<number> {
   const found = await store.list();
-  if (json) return printJson(terminal, { ok: true, approvals: found.map((approval) => toJson(store, approval)) });
+  if (json) return printJson(terminal, { ok: true, approvals: found.map(toApprovalJson) });
   if (found.length === 0) terminal.out('No pending approvals.\n');
   else {
     // COD-13: the calls of a program are one row, with the id of the first.
@@ -136,13 +142,13 @@ async function approveAll({ terminal, json }: VerbCall, store: ApprovalAdmin, id
   const pending = new Set((await store.list()).map(({ id }) => id));
   const approved: Approval[] = [];
   for (const id of ids) if (pending.has(id)) approved.push(await store.approve(id, false));
-  if (json) return printJson(terminal, { ok: true, approvals: approved.map((approval) => toJson(store, approval)) });
+  if (json) return printJson(terminal, { ok: true, approvals: approved.map(toApprovalJson) });
   terminal.out(`  approved ${count(approved.length, 'call')}; the program goes on when it is resumed\n`);
   return 0;
 }
 
 function show({ terminal, json }: VerbCall, store: ApprovalAdmin, approval: Approval): number {
-  if (json) return printJson(terminal, { ok: true, approval: toJson(store, approval) });
+  if (json) return printJson(terminal, { ok: true, approval: toApprovalJson(approval) });
   printApproval(terminal, store, approval);
   return 0;
 }
@@ -153,7 +159,7 @@ function printOutcome(
   approval: Approval,
   state: string = approval.state,
 ): number {
-  if (json) return printJson(terminal, { ok: true, approval: { ...toJson(store, approval), state } });
+  if (json) return printJson(terminal, { ok: true, approval: { ...toApprovalJson(approval), state } });
   printApproval(terminal, store, { ...approval }, state);
   if (state === 'approved') terminal.out('  The next call with exactly this input runs once.\n');
   if (state === 'standing') terminal.out(`  wield approvals revoke ${approval.id} takes it back.\n`);
@@ -176,6 +182,7 @@ function printApproval(
     ['digest', record.toolDigest],
     ...record.programs.map((line) => ['using', spellOut(line)] as const),
     ...(record.variables.length === 0 ? [] : [['with', record.variables.join(' ')] as const]),
+    ...(approval.by === undefined ? [] : [['by', spellOut(approval.by)] as const]),
     ['until', untilText(store, approval)],
   ];
   for (const [label, value] of rows) terminal.out(`  ${label.padEnd(9)} ${value}\n`);
@@ -184,28 +191,4 @@ function printApproval(
 function untilText(store: ApprovalAdmin, approval: Approval): string {
   const until = store.expiry(approval);
   return until === null ? 'revoked' : `${new Date(until).toISOString().slice(0, 16).replace('T', ' ')}Z`;
-}
-
-function toJson(store: ApprovalAdmin, approval: Approval): Record<string, unknown> {
-  const { id, state, since, record } = approval;
-  const { principal, input, command, others } = record;
-  const space = principal.indexOf(' ');
-  const until = store.expiry(approval);
-  return {
-    id,
-    state,
-    tool: record.tool,
-    uri: record.uri,
-    caller: { kind: principal.slice(0, space), name: principal.slice(space + 1) },
-    workdir: record.workdir,
-    ...(state === 'standing' ? {} : { input, command, others }),
-    variables: record.variables,
-    programs: record.programs,
-    toolDigest: record.toolDigest,
-    planDigest: record.planDigest,
-    rule: record.rule,
-    reason: record.reason,
-    since: new Date(since).toISOString(),
-    until: until === null ? null : new Date(until).toISOString(),
-  };
 }

@@ -165,6 +165,10 @@ async function serveOverHttp(
     version: WIELD_VERSION,
     access,
     shared: sessions,
+    approvals: {
+      store: toolbox.state.sharedApprovals,
+      settings: () => toolbox.state.configuration().settings.approvals,
+    },
     notices: () => toNotices(toolbox),
     metrics: () => describeMetrics(metrics, toolbox, front?.describe()),
     ...(front === undefined ? {} : { isReady: () => front.isReady() }),

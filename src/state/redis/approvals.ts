@@ -62,8 +62,8 @@ export function createSharedApprovals(keyspace: RedisKeyspace): Approvals & Appr
     changes: (record) => decide((store) => store.changes(record)),
     list: () => decide((store) => store.list()),
     find: (id) => decide((store) => store.find(id)),
-    approve: (id, always) => decide((store) => store.approve(id, always)),
-    deny: (id, reason) => decide((store) => store.deny(id, reason)),
+    approve: (id, always, by) => decide((store) => store.approve(id, always, by)),
+    deny: (id, reason, by) => decide((store) => store.deny(id, reason, by)),
     expiry: expiryOf,
     stale: () => decide((store) => store.stale()),
   };
