@@ -46,13 +46,13 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
   return [
     createWorkdirTool(workspace),
     createReadSkillTool({
-      skills: (snapshot) => readableSkills(naming(), snapshot),
+      skills: (snapshot, name) => readableSkills(naming(), snapshot, name),
       remote: (snapshot) => readableRemoteSkills(remoteSkills(snapshot), snapshot),
       refer: (...reference) => references().refer(...reference),
       missing: options.missing,
     }),
     createRunScriptTool({
-      skills: (snapshot) => readableSkills(naming(), snapshot),
+      skills: (snapshot, name) => readableSkills(naming(), snapshot, name),
       find: (name, snapshot) => catalog().find(name, { snapshot }),
     }),
     ...createDescribeTools({

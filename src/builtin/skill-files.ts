@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isAbsolute, join, posix, relative, sep } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { isSkillDirectory, NAMED_FILES, type Skill } from '../core/skill.js';
+import { isSkillDirectory, NAMED_FILES, type Skill, withoutPlaceholders } from '../core/skill.js';
 import { MAX_SKILL_FILES } from '../core/skill-entry.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { compareText, formatBytes, nearest, quoteOutside } from '../core/text.js';
@@ -102,18 +102,62 @@ export function toSkillPath({ name, directory }: Skill, file: string): string {
   return path.replace(/\/$/, '');
 }
 
+/** A file or directory that `read_skill` may read. */
+export interface Located {
+  /** The skill, or its plugin in place of it. */
+  readonly skill: Skill;
+  /** Relative to its directory. */
+  readonly path: string;
+}
+
 /**
- * Like `toSkillPath`. A path that leads out of an installed skill stays one if it is inside its source: the file may have
- * been installed with the skill (SKL-15).
+ * Finds what a text of a skill calls by this path (SKL-17). A path that leads out of an installed skill stays one if it is
+ * inside its source: the file may have been installed with the skill (SKL-15). Throws `path_escape`.
  */
-export function toReadablePath(skill: Skill, file: string): string {
-  const { sourcePath } = skill;
-  const plain = file.trim().replaceAll('\\', '/');
-  if (sourcePath === undefined || isAbsolute(plain) || plain.startsWith('~/') || plain.includes('\0'))
-    return toSkillPath(skill, file);
-  const inSource = posix.join(sourcePath, plain);
-  if (inSource === '..' || inSource.startsWith('../')) return toSkillPath(skill, file);
-  return posix.relative(sourcePath, inSource) || '.';
+export function locate(skill: Skill, file: string): Located {
+  const given = file.trim().replaceAll('\\', '/');
+  const plain = withoutPlaceholders(given).trim();
+  const { sourcePath, plugin } = skill;
+  const inSkill = (): Located => ({ skill, path: toSkillPath(skill, plain) });
+  if (plain.includes('\0')) return inSkill();
+  if (isAbsolute(plain) || plain.startsWith('~/')) return findInPlugin(skill, plain) ?? inSkill();
+  const ofPlugin = /PLUGIN_ROOT\}?["']?\//.test(given) ? findInPlugin(skill, join(plugin ?? '', plain)) : undefined;
+  if (ofPlugin !== undefined && isThere(ofPlugin)) return ofPlugin;
+  const inSource = posix.join(sourcePath ?? '', plain);
+  if (leadsOut(inSource) || sourcePath === undefined) return orOther(inSkill());
+  return orOther({ skill, path: posix.relative(sourcePath, inSource) || '.' });
+}
+
+function isThere({ skill, path }: Located): boolean {
+  return statOrNothing(pathInSkill(skill, path)) !== undefined;
+}
+
+function orOther({ skill, path }: Located): Located {
+  const spellings = [path, ...(leadsOut(path) ? [] : spellingsOf(skill, path))];
+  return spellings.map((one) => ({ skill, path: one })).find(isThere) ?? { skill, path };
+}
+
+// Other meanings of a path that the skill does not have: from a directory that the skill is in, nearest first.
+function spellingsOf({ directory, sourcePath }: Skill, path: string): string[] {
+  const parts = (sourcePath ?? directory).split('/');
+  return parts.flatMap((_, at) => {
+    const below = parts.slice(-1 - at);
+    const own = path.startsWith(`${below.join('/')}/`) ? [path.slice(below.join('/').length + 1)] : [];
+    return sourcePath ? [...own, posix.join(...below.map(() => '..'), path)] : own;
+  });
+}
+
+// Hidden files of a plugin are not meant for models, as those of a source (INS-89).
+function findInPlugin(skill: Skill, path: string): Located | undefined {
+  const { plugin } = skill;
+  if (plugin === undefined) return undefined;
+  const whole = { ...skill, directory: plugin, file: join(plugin, SKILL_FILE), scripts: [], sourcePath: '' };
+  try {
+    const found = toSkillPath(whole, path);
+    return found.split('/').some((part) => /^\.+[^.]/.test(part)) ? undefined : { skill: whole, path: found };
+  } catch {
+    return undefined;
+  }
 }
 
 function leadsOut(path: string): boolean {
@@ -128,7 +172,7 @@ function withoutTilde(path: string, directory: string): string {
   return path;
 }
 
-/** Reads a file of a skill, found by `toSkillPath` or `toReadablePath`. Throws `not_found`, `path_escape` or `too_large`. */
+/** Reads a file of a skill, found by `toSkillPath` or `locate`. Throws `not_found`, `path_escape` or `too_large`. */
 export function readSkillContent(skill: Skill, path: string, bounds: Bounds, most = MAX_BYTES): SkillContent {
   const directory = rootOf(skill, bounds);
   const within = directory === undefined ? undefined : { directory, admits: () => false };

@@ -18,9 +18,9 @@ import {
   isDirectoryOf,
   listNamedFiles,
   listSkillFiles,
+  locate,
   pathInSkill,
   readSkillContent,
-  toReadablePath,
   toSkillPath,
 } from './skill-files.js';
 
@@ -28,7 +28,8 @@ import {
 type Refer = (reference: TextReference, directory: string) => Referent | undefined;
 
 export interface ReadSkillOptions {
-  readonly skills: (snapshot: Snapshot) => readonly Skill[];
+  /** Skills that the caller may read, or those of a name. */
+  readonly skills: (snapshot: Snapshot, name?: string) => readonly Skill[];
   /** Skills of upstream servers, which give way to others. */
   readonly remote: (snapshot: Snapshot) => readonly RemoteSkill[];
   readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
@@ -59,12 +60,13 @@ export function createReadSkillTool({ skills, remote, refer, missing }: ReadSkil
     traits: { readOnly: true, text: true, positional: ['skill_name', 'file'] },
     async run({ skill_name: name, file, page = 1 }, _context, internals) {
       const { snapshot } = internals;
-      const skill = findSkill(name, [...skills(snapshot).filter(isVisible), ...remote(snapshot)]);
+      const skill = findSkill(name, (only) => [...skills(snapshot, only).filter(isVisible), ...remote(snapshot)]);
       if ('server' in skill) return readRemoteSkill(skill, { file, page }, internals);
-      const path = file === undefined ? undefined : toReadablePath(skill, file);
-      if (path !== undefined && isDirectoryOf(skill, path, snapshot))
-        return { content: [textPart(describeFiles(skill, snapshot, path))] };
-      if (path !== undefined && pathInSkill(skill, path) !== skill.file) return readFile(skill, path, page, snapshot);
+      const at = file === undefined ? undefined : locate(skill, file);
+      if (at !== undefined && isDirectoryOf(at.skill, at.path, snapshot))
+        return { content: [textPart(describeFiles(at.skill, snapshot, at.path))] };
+      if (at !== undefined && pathInSkill(at.skill, at.path) !== skill.file)
+        return readFile(at.skill, at.path, page, snapshot);
       const text = readText(skill, snapshot, (reference, directory) => refer(reference, directory, snapshot));
       const lacks = page === 1 ? await missing(skill, snapshot) : undefined;
       const about =
@@ -117,8 +119,9 @@ export function createRunScriptTool({ skills, find }: RunScriptOptions): Tool {
     traits: { positional: ['skill_name', 'script', 'args'] },
   } as const;
   return defineForwarding(definition, ({ skill_name: name, script, ...input }, snapshot) => {
-    const skill = findSkill(String(name), skills(snapshot).filter(isVisible));
-    const path = toSkillPath(skill, String(script));
+    const skill = findSkill(String(name), (only) => skills(snapshot, only).filter(isVisible));
+    const at = locate(skill, String(script));
+    const path = at.skill === skill ? at.path : toSkillPath(skill, String(script));
     const scripts = skill.scripts ?? [];
     const found = scripts.find((one) => one.path === path) ?? scripts.find((one) => one.path === `scripts/${path}`);
     const tool = found && find(found.tool, snapshot);
@@ -189,10 +192,10 @@ function describeRemote(skills: readonly RemoteSkill[]): readonly string[] {
   });
 }
 
-function findSkill<S extends Pick<Skill, 'name'>>(name: string, skills: readonly S[]): S {
-  const found = skills.find((skill) => skill.name === name);
+function findSkill<S extends Pick<Skill, 'name'>>(name: string, skills: (name?: string) => readonly S[]): S {
+  const found = skills(name).find((skill) => skill.name === name);
   if (found) return found;
-  const names = skills.map((skill) => skill.name);
+  const names = skills().map((skill) => skill.name);
   const close = nearest(name, names);
   throw new ToolError('not_found', `skill not found: ${quoteOutside(name, 60)}`, {
     hint:

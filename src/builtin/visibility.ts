@@ -102,11 +102,12 @@ function findDenialOf(
   return findDenial(tool, { kind, door: 'library' }, toRules(snapshot, { narrowing }));
 }
 
-/** Returns the skills that a model may read. Only a rule that names a skill hides it (POL-12). */
-export function readableSkills({ catalog, cascade }: NamingParts, snapshot: Snapshot): readonly Skill[] {
+/** Returns the skills that a model may read, or those of a name. Only a rule that names a skill hides it (POL-12). */
+export function readableSkills({ catalog, cascade }: NamingParts, snapshot: Snapshot, name?: string): readonly Skill[] {
   const { tools, skills } = catalog.list(snapshot);
-  const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  return skills.filter((skill) => {
+  const isNamed = (one: { readonly name: string }): boolean => name === undefined || one.name === name;
+  const byName = new Map(tools.filter(isNamed).map((tool) => [tool.name, tool]));
+  return skills.filter(isNamed).filter((skill) => {
     const tool = byName.get(skill.name);
     if (tool === undefined || !isToolOf(skill, tool)) return true;
     return (findDenialOf(cascade, tool, 'model', snapshot, skills)?.rule ?? null) === null;

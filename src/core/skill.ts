@@ -53,10 +53,20 @@ export interface Skill {
   readonly scripts?: readonly SkillScript[];
   /** Of an installed skill: the path of its directory in its source (SKL-15). */
   readonly sourcePath?: string;
+  /** Of an installed skill: the directory of its plugin, if that is installed too (SKL-17). */
+  readonly plugin?: string;
 }
 
 /** The directory in an installed skill with files of its source that it names outside of its own directory (INS-89). */
 export const NAMED_FILES = '.source';
+
+// `${CLAUDE_PLUGIN_ROOT}/`, `$SKILL_DIR/`, `{baseDir}/`, `<skill-dir>/`, also in quotes of their own.
+const PLACEHOLDERS = /["']?(?:\$\{\w{1,60}\}|\$\w{1,60}|\{\{?\w{1,60}\}?\}|<[\w -]{1,60}>)["']?\//g;
+
+/** Removes the names of directories that an agent fills in before a path: that of the skill, or of its plugin. */
+export function withoutPlaceholders(text: string): string {
+  return text.replace(PLACEHOLDERS, ' ');
+}
 
 export interface SkillScript {
   /** Relative to the directory of the skill. */

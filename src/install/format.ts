@@ -64,7 +64,7 @@ export function createPackageFormats({ store, record, objects, now }: PackageFor
       if (item === undefined) return undefined;
       const object = join(objects, item.object);
       const unsafe = findUnsafeObject(object, directory);
-      if (unsafe === undefined && kind !== 'tool') return readText(item, kind, place, record);
+      if (unsafe === undefined && kind !== 'tool') return readText(item, kind, place, { file: record, installed });
       const made = unsafe ?? toTool(item, object, place);
       if (made === undefined) return undefined;
       // Not cached: the result depends on the record too.
@@ -75,12 +75,17 @@ export function createPackageFormats({ store, record, objects, now }: PackageFor
   return LISTED_KINDS.map(createFormat);
 }
 
-function readText(item: InstalledItem, kind: ListedKind, place: Place, record: string): Reading {
+interface RecordFile {
+  readonly file: string;
+  readonly installed: Installed;
+}
+
+function readText(item: InstalledItem, kind: ListedKind, place: Place, record: RecordFile): Reading {
   const { effective, name, store, source } = item;
   const file = join(store, kind === 'skill' ? 'SKILL.md' : `${name}.md`);
   const description = item.description ?? `The ${kind} ${name}.`;
   const { tools, skills = [], ...reading } = readInstalledText({ file, name: effective, description, place });
-  const own = kind === 'agent' ? { agent: true as const } : kind === 'skill' ? { sourcePath: item.path } : {};
+  const own = kind === 'agent' ? { agent: true as const } : kind === 'skill' ? ofSkill(item, record) : {};
   const toOwn = (tool: Tool): Tool => ({
     ...tool,
     origin: { ...tool.origin, format: tool.traits.text === true ? kind : tool.origin.format, source, server: source },
@@ -89,9 +94,16 @@ function readText(item: InstalledItem, kind: ListedKind, place: Place, record: s
     ...reading,
     tools: tools.map(toOwn),
     skills: skills.map((skill) => ({ ...skill, ...own })),
-    files: [...(reading.files ?? []), relative(place.directory, record)],
-    states: [...reading.states, statIdentity(record)],
+    files: [...(reading.files ?? []), relative(place.directory, record.file)],
+    states: [...reading.states, statIdentity(record.file)],
   };
+}
+
+function ofSkill({ path, plugin, source }: InstalledItem, { installed }: RecordFile) {
+  const whole = installed.items.find(
+    (one) => one.kind === 'plugin' && one.source === source && one.name === (plugin ?? undefined),
+  );
+  return { sourcePath: path, ...(whole === undefined ? {} : { plugin: whole.store }) };
 }
 
 // STA-2: others could have replaced it.

@@ -7,7 +7,7 @@ import { compareText, lineAt } from '../../core/text.js';
 import { createTreeHash, listTree, readTreeFile, type TreeFile } from '../../files/tree.js';
 import type { SourceItem } from '../sources/source-item.js';
 import type { ResolvedReference } from '../state.js';
-import { findNamedFiles, type NamingText } from './named-files.js';
+import { findNamedFiles, MARKDOWN, type NamingText } from './named-files.js';
 import {
   badReference,
   findPluginTokens,
@@ -44,8 +44,6 @@ export interface SourceForm {
   /** Names in `requires:` that are no items (INS-92). */
   readonly unmet: readonly string[];
 }
-
-const MARKDOWN = /\.(?:md|markdown|mdx)$/i;
 
 /** Returns the directory that an item's files are relative to. */
 export function rootOf(item: SourceItem, tree: string): string {

@@ -78,6 +78,91 @@ describe.concurrent('files that a skill names outside of its directory', () => {
     expect(listing.ok).toBe(false);
   });
 
+  const chain: Files = {
+    '.claude-plugin/marketplace.json': JSON.stringify({
+      name: 'm',
+      owner: { name: 'o' },
+      plugins: [{ name: 'kit', source: './plugins/kit' }],
+    }),
+    'plugins/kit/.claude-plugin/plugin.json': JSON.stringify({ name: 'kit' }),
+    'plugins/kit/skills/one/SKILL.md': `---
+name: one
+description: One.
+---
+Follow references/more.md and \`shared/guide.md\`, run \`python "\${CLAUDE_SKILL_DIR}/scripts/own.py"\`, see
+\`plugins/kit/docs/root.md\`, plugins/kit/skills/one/references/more.md and <plugin-dir>/docs/place.md, never README.md.
+`,
+    'plugins/kit/skills/one/references/more.md': 'Then `{baseDir}/scripts/own.py`.',
+    'plugins/kit/skills/one/scripts/own.py': 'print("own")',
+    'plugins/kit/shared/guide.md': 'Run `steps/a.sh`, or [b](b.md), ../skills/two/SKILL.md.',
+    'plugins/kit/shared/steps/a.sh': 'echo a',
+    'plugins/kit/shared/b.md': 'See ../docs/last.md.',
+    'plugins/kit/docs/last.md': 'Last.',
+    'plugins/kit/docs/root.md': 'Root.',
+    'plugins/kit/docs/place.md': 'Place.',
+    'plugins/kit/docs/unnamed.md': 'Unnamed.',
+    'plugins/kit/skills/two/SKILL.md': '---\nname: two\ndescription: Two.\n---\nSee ../../docs/unnamed.md.\n',
+    'README.md': 'Readme.',
+  };
+
+  spec('INS-89 SKL-17', 'are found from each directory above the skill, and through other texts', async () => {
+    const workspace = createInstallWorkspace();
+    await workspace.json('add', workspace.repository('kit', chain), '--yes', '--register-only');
+    await workspace.json('install', 'kit:one', '--yes');
+    const toolbox = workspace.toolbox();
+    const read = async (file: string) => {
+      const result = await toolbox.call('read_skill', { skill_name: 'kit:one', file }, MODEL);
+      return result.error?.code ?? textOf(result);
+    };
+    for (const [file, content] of Object.entries({
+      'shared/guide.md': chain['plugins/kit/shared/guide.md'],
+      '../../shared/guide.md': chain['plugins/kit/shared/guide.md'],
+      'plugins/kit/shared/guide.md': chain['plugins/kit/shared/guide.md'],
+      'shared/steps/a.sh': 'echo a',
+      'shared/b.md': 'See ../docs/last.md.',
+      'docs/last.md': 'Last.',
+      'plugins/kit/docs/root.md': 'Root.',
+      '<plugin-dir>/docs/place.md': 'Place.',
+      '${CLAUDE_PLUGIN_ROOT}/docs/place.md': 'Place.',
+      '${CLAUDE_SKILL_DIR}/scripts/own.py': 'print("own")',
+      '{baseDir}/scripts/own.py': 'print("own")',
+      'plugins/kit/skills/one/references/more.md': chain['plugins/kit/skills/one/references/more.md'],
+      'skills/one/references/more.md': chain['plugins/kit/skills/one/references/more.md'],
+      '../two/SKILL.md': chain['plugins/kit/skills/two/SKILL.md'],
+      'docs/unnamed.md': 'not_found',
+      'README.md': 'not_found',
+      '../../../../README.md': 'not_found',
+    }))
+      expect([file, await read(file)]).toEqual([file, content]);
+  });
+
+  spec('SKL-17 INS-63', 'are read where a token of the plugin leads, without hidden ones', async () => {
+    const workspace = createInstallWorkspace();
+    const text = '---\nname: one\ndescription: One.\n---\nRead ${CLAUDE_PLUGIN_ROOT}/docs/unnamed.md first.\n';
+    const files = { ...chain, 'plugins/kit/skills/one/SKILL.md': text, 'plugins/kit/.env': 'SECRET' };
+    await workspace.json('add', workspace.source('kit', files), '--yes', '--register-only');
+    await workspace.json('install', 'kit:one', '--yes');
+    const toolbox = workspace.toolbox();
+    const call = (file?: string) => toolbox.call('read_skill', { skill_name: 'kit:one', file }, MODEL);
+    const read = async (file: string) => {
+      const result = await call(file);
+      return result.error?.code ?? textOf(result);
+    };
+    const [, root] = /Read (\S+)\/docs\/unnamed\.md first/.exec(textOf(await call()))!;
+    expect(root).toMatch(/store\/plugin\/kit$/);
+    for (const base of [root!, '${CLAUDE_PLUGIN_ROOT}', '"$CLAUDE_PLUGIN_ROOT"'])
+      expect([base, await read(`${base}/docs/unnamed.md`)]).toEqual([base, 'Unnamed.']);
+    expect(await read(`${root}/docs/last.md`)).toBe('Last.');
+    expect(await read(`${root}/docs`)).toContain('docs/last.md');
+    for (const file of [
+      `${root}/.env`,
+      `${root}/docs/../.env`,
+      `${root}/../../../own.txt`,
+      '${CLAUDE_PLUGIN_ROOT}/.env',
+    ])
+      expect([file, await read(file)]).toEqual([file, expect.stringMatching(/^(?:not_found|path_escape)$/)]);
+  });
+
   spec('INS-89', 'are verified, locked and upgraded as its own', async () => {
     const workspace = createInstallWorkspace();
     const url = workspace.repository('kit', FILES);
