@@ -2,9 +2,11 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ServeSettings } from '../core/settings.js';
+import { quoteOutside } from '../core/text.js';
 import type { AccessOptions } from '../mcp-server/access.js';
+import type { Identity } from '../mcp-server/identity.js';
 import { isSecret } from '../net/bearer.js';
-import { createVerifier } from '../net/tokens.js';
+import { createVerifier, type TokenFault } from '../net/tokens.js';
 import type { NodeToolbox } from '../node.js';
 import { openTokenFile } from './tokens.js';
 import { usageError, type VerbCall } from './verb.js';
@@ -50,13 +52,13 @@ export function openUsers(
 
 function createUsers(
   call: VerbCall,
-  { machine }: NodeToolbox,
+  { machine, state }: NodeToolbox,
   { auth, tokens }: ServeSettings,
   publicUrl: URL | undefined,
 ): Users {
   const { debug, home = '' } = machine.world;
-  const named = tokens.map(({ user, file, groups }) => ({
-    identity: { user, groups: [...groups].sort(), issuer: TOKEN_FILES },
+  const named = tokens.map(({ user, file, groups, profile }) => ({
+    identity: { user, groups: [...groups].sort(), issuer: TOKEN_FILES, profile },
     read: openTokenFile(
       file.replace(/^~(?=\/)/, () => home),
       call.terminal,
@@ -64,10 +66,24 @@ function createUsers(
   }));
   const verify =
     auth.length === 0 ? undefined : createVerifier({ issuers: auth, audience: audienceOf(auth, publicUrl), debug });
+  // IDN-12: one that is unknown would not limit anything.
+  const isLimited = ({ profile }: Identity): boolean =>
+    profile === undefined || state.configuration().profiles.has(profile);
+  for (const { identity } of named) {
+    if (isLimited(identity)) continue;
+    const label = call.terminal.paint('yellow', 'warning', 'err');
+    const what = `[serve.tokens.${identity.user}] names the unknown profile "${quoteOutside(identity.profile!, 60)}"`;
+    call.terminal.err(`${label}  ${what}: its token lets nobody in\n`);
+  }
+  const refuse = (reason: string): TokenFault => {
+    debug(`a token was refused: ${reason}`);
+    return { error: 'invalid_token', reason };
+  };
   return async (token) => {
     const found = named.find(({ read }) => read().some((one) => isSecret(token, one)));
-    if (found !== undefined) return found.identity;
-    const verified = (await verify?.(token)) ?? { error: 'invalid_token' as const, reason: 'it is not known' };
+    if (found !== undefined) return isLimited(found.identity) ? found.identity : refuse('its profile is unknown');
+    const verified = await verify?.(token);
+    if (verified === undefined) return refuse('it is not known');
     if ('error' in verified) debug(`a token was refused: ${verified.reason}`);
     return verified;
   };

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Boundary } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { Policy, Rule } from '../core/rule.js';
-import type { Settings } from '../core/settings.js';
+import type { NamedToken, Settings } from '../core/settings.js';
+import { didYouMean, quoteOutside } from '../core/text.js';
 import { createStatCache } from '../files/read.js';
 import { isWithin } from '../files/within.js';
 import { toShadowed } from '../upstream/entries/file.js';
@@ -50,15 +51,18 @@ export interface ConfigurationOptions extends Partial<NarrowingOptions> {
   readonly boundaryOf?: (workdir: string) => Boundary | undefined;
 }
 
-/** Reads the configuration of a workdir; returns the same object until a file changed. */
-export type ReadConfiguration = (workdir: string) => Configuration;
+/**
+ * Reads the configuration of a workdir, narrowed by a further profile if one is named; returns the same object until a
+ * file changed.
+ */
+export type ReadConfiguration = (workdir: string, profile?: string) => Configuration;
 
 export function createConfiguration(options: ConfigurationOptions): ReadConfiguration {
   const { managed, wieldHome, now, boundaryOf, profile, mode, isGranted = () => false } = options;
   const user = join(wieldHome, 'config.toml');
   const isState = (file: string): boolean => file === user || isWithin(managed, file);
   const cache = createStatCache<Configuration>({ now, isState });
-  return (workdir) => {
+  const read = (workdir: string): Configuration => {
     const { files: above, fault } = listManaged(managed);
     const files = [...above, user, join(workdir, '.agents', 'config.toml')];
     const layerOf = (at: number): Layer => (at < above.length ? 'managed' : at === above.length ? 'user' : 'project');
@@ -66,12 +70,22 @@ export function createConfiguration(options: ConfigurationOptions): ReadConfigur
       fault === undefined ? 'configuration' : `${fault.path} ${fault.what}`,
       files,
       (texts) => {
-        const read = files.map((file, at) => readConfigFile(file, layerOf(at), texts[at]));
-        const whole = toConfiguration(fault === undefined ? read : [unusable(fault.path, fault.what), ...read]);
+        const layers = files.map((file, at) => readConfigFile(file, layerOf(at), texts[at]));
+        const whole = toConfiguration(fault === undefined ? layers : [unusable(fault.path, fault.what), ...layers]);
         return { ...whole, ...narrow(whole, { profile, mode, isGranted }) };
       },
       () => boundaryOf?.(workdir),
     );
+  };
+  const narrowed = new WeakMap<Configuration, Map<string, Configuration>>();
+  return (workdir, further) => {
+    const whole = read(workdir);
+    if (further === undefined) return whole;
+    const known = narrowed.get(whole) ?? new Map<string, Configuration>();
+    narrowed.set(whole, known);
+    const found = known.get(further) ?? { ...whole, ...narrow(whole, { profile: further, mode, isGranted }) };
+    known.set(further, found);
+    return found;
   };
 }
 
@@ -79,14 +93,31 @@ function toConfiguration(files: readonly ConfigFile[]): Configuration {
   const all = numbered(files.flatMap((one) => one.values));
   const values = effectiveValues(all, DEFAULT_VALUES);
   const fault = files.find((one) => one.fault !== undefined)?.fault;
+  const profiles = toProfiles(all);
   return {
     settings: toSettings(values, all),
     entries: toEntries(values, all),
-    problems: [...files.flatMap((one) => one.problems), ...findShadowedServers(values, all)],
-    profiles: toProfiles(all),
+    problems: [
+      ...files.flatMap((one) => one.problems),
+      ...findShadowedServers(values, all),
+      ...findUnknownProfiles(values, profiles),
+    ],
+    profiles,
     policy: toPolicy(all, fault),
     fault,
   };
+}
+
+// IDN-12: nobody is let in with such a token.
+function findUnknownProfiles(values: ReadonlyMap<string, ConfigValue>, profiles: Configuration['profiles']): Problem[] {
+  const found = values.get('serve.tokens');
+  const tokens = (found?.value ?? []) as readonly NamedToken[];
+  return tokens.flatMap(({ user, profile }) => {
+    if (profile === undefined || profiles.has(profile)) return [];
+    const message = `line ${found!.line}: the token of ${user} has the unknown profile "${quoteOutside(profile, 60)}", so it lets nobody in`;
+    const hint = didYouMean(profile, [...profiles.keys()], `define [profiles.${quoteOutside(profile, 60)}]`);
+    return [{ severity: 'error', path: found!.file, message, hint }];
+  });
 }
 
 // Entries that apply together are numbered per layer, so that none of one file replaces that of another.

@@ -306,7 +306,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'serve.tokens': own(
     { word: 'tables', shape: tokensTable },
     'serve.tokens',
-    'Bearer tokens of users, as `[serve.tokens.NAME]`: `file`, `groups`',
+    'Bearer tokens of users, as `[serve.tokens.NAME]`: `file`, `groups`, `profile`',
     RESTRICTS,
   ),
   'approvals.approvers': own(

@@ -83,7 +83,7 @@ function narrowByProfile({ settings, policy, profiles }: Narrowable, name: strin
       env: { pass: passed(settings.env.pass) },
       tools: new Map(tools),
     },
-    policy: { ...policy, lists: [...policy.lists, ...lists], profileRules: rules },
+    policy: { ...policy, lists: [...policy.lists, ...lists], profileRules: [...(policy.profileRules ?? []), ...rules] },
   };
 }
 

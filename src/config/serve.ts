@@ -47,6 +47,7 @@ export const tokensTable: Shape<readonly NamedToken[]> = converted(
     object({
       file: text('the path of a file with a token', /^[/~]/),
       groups: optional(strings),
+      profile: optional(text('the name of a profile')),
     }),
     {
       keyPattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$',
@@ -56,5 +57,5 @@ export const tokensTable: Shape<readonly NamedToken[]> = converted(
           : 'is not a name of letters, digits, ".", "_", "@" and "-"',
     },
   ),
-  (given) => Object.entries(given).map(([user, { file, groups = [] }]) => ({ user, file, groups })),
+  (given) => Object.entries(given).map(([user, { file, groups = [], profile }]) => ({ user, file, groups, profile })),
 );

@@ -8,6 +8,8 @@ export interface UserOf {
   readonly user?: string;
   /** The groups of the user. */
   readonly groups?: readonly string[];
+  /** The profile of the configuration that limits the user; an unknown one allows nothing (IDN-12). */
+  readonly profile?: string;
 }
 
 /** What terms can depend on besides the call. */

@@ -141,6 +141,8 @@ export interface NamedToken {
   /** Absolute, or from the home. */
   readonly file: string;
   readonly groups: readonly string[];
+  /** The profile that limits what the user sees and calls (IDN-12). */
+  readonly profile?: string | undefined;
 }
 
 /** Files of tasks whose tasks are tools. */

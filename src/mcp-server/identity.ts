@@ -9,6 +9,8 @@ export interface Identity {
   readonly groups: readonly string[];
   /** Who vouches for the user, if there are several. */
   readonly issuer?: string | undefined;
+  /** The profile that limits the user. */
+  readonly profile?: string | undefined;
 }
 
 /** Without a client name: rules do not depend on it, so every client of a user gets the same listing (POL-8). */
@@ -16,8 +18,14 @@ export const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
 export function toCaller(identity: Identity | undefined): Caller {
   if (identity === undefined) return MODEL;
-  const { user, groups, issuer } = identity;
-  return { ...MODEL, user, groups, ...(issuer === undefined ? {} : { issuer }) };
+  const { user, groups, issuer, profile } = identity;
+  return {
+    ...MODEL,
+    user,
+    groups,
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(profile === undefined ? {} : { profile }),
+  };
 }
 
 /** Names a user for tables of sessions, tasks and listings; undefined for requests without a login. */

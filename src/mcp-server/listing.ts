@@ -210,8 +210,8 @@ export function createListings(toolbox: Toolbox, onError?: (error: Error) => voi
   };
   return {
     of(identity) {
-      // Groups may change with every token.
-      const key = JSON.stringify([identityKey(identity), identity?.groups]);
+      // Groups may change with every token, and the profile with the configuration.
+      const key = JSON.stringify([identityKey(identity), identity?.groups, identity?.profile]);
       const listing = known.get(key) ?? open(identity);
       known.delete(key);
       known.set(key, listing);

@@ -43,6 +43,7 @@ const CALLER = object({
   name: optional(string),
   user: optional(string),
   groups: optional(strings),
+  profile: optional(string),
   issuer: optional(string),
   session: optional(string),
   person: optional(string),

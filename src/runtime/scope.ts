@@ -209,11 +209,11 @@ function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick
 // Equal for two calls only if their nested calls have the same rights.
 function rightsOf({ cascade }: CallParts, { caller, options, snapshot, nesting, tool }: Call): string {
   const { trust, approve, ask, elicit, client } = options;
-  const { kind, door, name, session } = caller;
+  const { kind, door, name, session, user, issuer, groups, profile } = caller;
   const { permissions, narrowing } = cascade.of(tool!, snapshot);
   const within = listsWithin(tool!.name, permissions, nesting.within);
   return JSON.stringify([
-    [kind, door, name, session],
+    [kind, door, name, session, user, issuer, groups, profile],
     [trust === true, approve !== undefined, ask !== undefined || elicit !== undefined, client !== undefined],
     // A function cannot be compared, so only the calls of one outer call share it.
     nesting.accept && nesting.parent,

@@ -13,7 +13,10 @@ import type { Located, PlacesOf } from './places.js';
 
 export interface WorkspaceOptions {
   readonly workdir: string;
-  readonly configuration: (workdir: string) => {
+  readonly configuration: (
+    workdir: string,
+    profile?: string,
+  ) => {
     readonly settings: Settings;
     readonly policy: Policy;
     readonly problems: readonly Problem[];
@@ -44,8 +47,8 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
 }
 
 // Members are read on first use: few calls need all of them, and reading one means file system calls.
-function toSnapshot(workdir: string, options: WorkspaceOptions, { user, groups }: UserOf = {}): Snapshot {
-  const { settings, policy, problems } = options.configuration(workdir);
+function toSnapshot(workdir: string, options: WorkspaceOptions, { user, groups, profile }: UserOf = {}): Snapshot {
+  const { settings, policy, problems } = options.configuration(workdir, profile);
   const { places, world, serverSecrets } = options;
   const at: Located = { workdir, settings };
   const isTrusted = once(() => options.isTrusted(workdir));

@@ -173,6 +173,7 @@ describe.concurrent('approvals of a server with users', () => {
     expect(requestState).toBeDefined();
     const inputResponses = { consent: { action: 'accept', content: { decision: 'run it once' } } };
     const answered = { ...form, more: { requestState, inputResponses } };
+    expect((await callRaw(url, asUser('bob'), 'deploy', {}, form)).approval).not.toBe('');
     // The state of an approver's question is not consent of somebody else.
     expect((await callRaw(url, asUser('bob'), 'deploy', {}, answered)).isError).toBe(true);
     expect((await callRaw(url, asUser('ada'), 'deploy', {}, answered)).text).toContain('ran deploy');
