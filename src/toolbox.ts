@@ -113,7 +113,7 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
       places: [],
       libraries: [],
       roots: [],
-      servers: { servers: [], disabled: [], problems: [] },
+      servers: { servers: [], disabled: [], blocked: [], problems: [] },
       secrets: [],
       hidden: [],
       problems: [],

@@ -135,7 +135,7 @@ async function countWaiting(state: NodeToolbox['state']): Promise<number> {
   }
 }
 
-const STATES = ['listed', 'starting', 'failed', 'untrusted', 'unknown', 'off'] as const;
+const STATES = ['listed', 'starting', 'failed', 'untrusted', 'unknown', 'off', 'blocked'] as const;
 
 // By state and not by name, so that the number of series does not depend on the configuration.
 function describeUpstreams(state: NodeToolbox['state']): MetricFamily {

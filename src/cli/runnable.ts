@@ -31,7 +31,7 @@ export async function findRunnable({ state, workspace, machine, list }: NodeTool
   const listed = (await list({ knownOnly: true, hidden: true })).filter(needsTrust);
   const servers = state.upstreams
     .states()
-    .filter(({ server, state: now }) => server.owner === 'workspace' && now !== 'off')
+    .filter(({ server, state: now }) => server.owner === 'workspace' && now !== 'off' && now !== 'blocked')
     .map(({ server }) => ({ name: server.name, target: describeServer(server), file: short(server.place.file) }));
   const isOfServer = ({ origin }: Tool): boolean => servers.some(({ name }) => name === origin.server);
   const tools = listed

@@ -22,7 +22,7 @@ export interface Unanswered {
 /** Returns the servers that did not answer, why, and what to do next. */
 export function findUnanswered({ state: { upstreams } }: NodeToolbox): Unanswered[] {
   return upstreams.states().flatMap(({ server, state, runner, failure }): Unanswered[] => {
-    if (state === 'listed' || state === 'off') return [];
+    if (state === 'listed' || state === 'off' || state === 'blocked') return [];
     const { name } = server;
     const { message, hint = '' } =
       state === 'starting'

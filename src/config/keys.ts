@@ -26,6 +26,7 @@ import { formatBytes, formatDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
 import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
+import { allowedServers, allowedSources } from './allowance.js';
 import { approverList, notifyTable } from './approvals.js';
 import { openApiTable } from './openapi.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
@@ -297,6 +298,20 @@ export const KEYS: Readonly<Record<string, Key>> = {
     kind: 'server',
   }),
   'mcp.disabled': key(names('names of servers'), 'narrows', null, 'Disabled servers', RESTRICTS),
+  'mcp.allow': key(
+    { word: 'tables', shape: allowedServers },
+    'narrows',
+    null,
+    'The only [servers](../guides/company-policy.md) that may be used: `{ url = "…" }`, `{ command = ["…"] }`, `{ registry = "…" }`',
+    RESTRICTS,
+  ),
+  'sources.allow': key(
+    { word: 'addresses', shape: allowedSources },
+    'narrows',
+    null,
+    'The only [sources](../guides/company-policy.md) that may be installed from, such as `github.com/acme/*`',
+    RESTRICTS,
+  ),
   'serve.auth': own(
     { word: 'table', shape: authTable },
     'serve.auth',

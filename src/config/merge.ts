@@ -1,5 +1,6 @@
 // Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
 
+import type { Allowance } from '../core/allowance.js';
 import type { Json } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware-settings.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
@@ -80,6 +81,8 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
     tasks: toTaskSettings(settings.tasks, all),
     servers: [...effective.values()].flatMap(({ server }) => server ?? []),
     disabledServers: joined('mcp.disabled', all),
+    allowedServers: toAllowances(all, 'mcp.allow'),
+    allowedSources: toAllowances(all, 'sources.allow'),
     // Used only if both the provider and the model are set.
     model: model?.provider === undefined || model.name === undefined ? undefined : model,
   };
@@ -88,6 +91,13 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
 // The values of a list that every layer extends.
 function joined(key: string, all: readonly ConfigValue[]): readonly string[] {
   return all.filter(({ path }) => path.join('.') === key).flatMap(({ value }) => value as readonly string[]);
+}
+
+// Each file's list is one of its own: all of them must allow a server or source.
+function toAllowances<T>(all: readonly ConfigValue[], key: string): readonly Allowance<T>[] {
+  return all
+    .filter(({ path }) => path.join('.') === key)
+    .map(({ value, file, line }) => ({ allow: value as readonly T[], file, line }));
 }
 
 function toTaskSettings(tasks: TaskSettings, all: readonly ConfigValue[]): TaskSettings {

@@ -1,5 +1,6 @@
 // Settings from the configuration, with defaults.
 
+import type { Allowance, AllowedServer } from './allowance.js';
 import type { HttpSettings } from './http.js';
 import { memoize } from './memoize.js';
 import type { MiddlewareSettings } from './middleware-settings.js';
@@ -89,6 +90,10 @@ export interface Settings {
   readonly servers: readonly ServerEntry[];
   /** Names of disabled servers. */
   readonly disabledServers: readonly string[];
+  /** Servers that may be used; all without a list (POL-41). */
+  readonly allowedServers: readonly Allowance<AllowedServer>[];
+  /** Sources that may be installed from; all without a list (POL-42). */
+  readonly allowedSources: readonly Allowance<string>[];
   /** The model that wield may use itself (SDK-7). */
   readonly model?: ModelSettings;
   /** Who may use a server over HTTP (IDN-1). */
@@ -213,6 +218,8 @@ export const DEFAULT_SETTINGS: Settings = {
   tasks: { from: [] },
   servers: [],
   disabledServers: [],
+  allowedServers: [],
+  allowedSources: [],
   serve: { auth: [], tokens: [] },
   approvals: { approvers: [], fourEyes: false },
 };

@@ -1,5 +1,6 @@
 // The Snapshot: settings, rules, places, trust and secrets as they were when a call started; and the World that it is read from.
 
+import type { Block } from './allowance.js';
 import type { Boundary, Owner, Place } from './origin.js';
 import type { Problem } from './problem.js';
 import type { Policy } from './rule.js';
@@ -42,11 +43,19 @@ export interface FilesOf {
   readonly owner: Owner;
 }
 
+/** A server that is not used, and why. */
+export interface BlockedServer {
+  readonly server: ServerEntry;
+  readonly block: Block;
+}
+
 /** The upstream servers of all configuration files. */
 export interface ConfiguredServers {
   /** Enabled servers, highest precedence first. */
   readonly servers: readonly ServerEntry[];
   readonly disabled: readonly ServerEntry[];
+  /** Those that no list of the configuration allows (POL-41). */
+  readonly blocked: readonly BlockedServer[];
   readonly problems: readonly Problem[];
 }
 

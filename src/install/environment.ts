@@ -17,6 +17,8 @@ export interface InstallEnvironment {
   /** Agent homes that items are linked into, absolute. */
   readonly homes: readonly string[];
   readonly limits: Settings['limits'];
+  /** The lists of sources that may be installed from (POL-42). */
+  readonly allowedSources: Settings['allowedSources'];
   /** Profiles for hooks. */
   readonly sandbox: Settings['sandbox'];
   /** The version of wield, compared with the minimum version of a source. */

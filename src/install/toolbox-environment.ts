@@ -56,7 +56,7 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
 }
 
 function readFields({ machine: { world, wieldHome, helper }, state, workspace }: ReadableToolbox) {
-  const { limits, homes, sandbox } = state.configuration().settings;
+  const { limits, homes, sandbox, allowedSources } = state.configuration().settings;
   const isProject = workspace !== undefined && existsSync(join(workspace.workdir, 'wield.toml'));
   const lockFile = join(isProject ? workspace.workdir : wieldHome, LOCK_NAME);
   return {
@@ -66,6 +66,7 @@ function readFields({ machine: { world, wieldHome, helper }, state, workspace }:
     paths: pathsOf(wieldHome),
     homes: agentHomes(homes, world),
     limits,
+    allowedSources,
     sandbox,
   };
 }

@@ -33,6 +33,8 @@ export interface GuardedFetchOptions {
   /** Requests have credentials anywhere, which need encryption. */
   readonly confidential?: boolean;
   readonly lookup?: Lookup;
+  /** Throws if a request must not go to an address; asked for redirects too. */
+  readonly allows?: ((url: URL) => void) | undefined;
 }
 
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -62,6 +64,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
 
   const send = (url: URL, request: Request): Promise<IncomingMessage> => {
     if (!options.anyOrigin && url.origin !== configured.origin) throw otherOrigin(configured, url);
+    options.allows?.(url);
     assertConfidential(url, request, own, options);
     return exchange({
       url,

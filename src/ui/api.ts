@@ -286,7 +286,7 @@ export interface ServerItem {
   readonly target: string;
   readonly owner: string;
   readonly place: Place;
-  readonly state: 'listed' | 'starting' | 'failed' | 'untrusted' | 'unknown' | 'off';
+  readonly state: 'listed' | 'starting' | 'failed' | 'untrusted' | 'unknown' | 'off' | 'blocked';
   /** Whether this process has a connection. */
   readonly connected: boolean;
   /** Protocol version of the connection. */

@@ -9,6 +9,7 @@ import { memoize } from '../core/memoize.js';
 import type { HttpPlan } from '../core/plan.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
+import type { Settings } from '../core/settings.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import type { ServerEntry } from '../core/upstream.js';
@@ -23,20 +24,30 @@ import { toTool } from './catalog/tools.js';
 import type { StartSettings } from './connection/open.js';
 import type { Acquire, ConnectionState, Pool } from './connection/pool.js';
 import { createServerSubscriptions } from './connection/subscriptions.js';
-import { type ExpandedCredentials, expandCredentials } from './entries/expand.js';
+import { assertAllowed, blocked } from './entries/allowed.js';
+import { type ExpandedCredentials, expandCredentials, type ResolvedServer } from './entries/expand.js';
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
 import { createRemoteExecutor } from './execute/executor.js';
 import type { LoadPoolOptions } from './load-pool.js';
+import type { RegistryOrigins } from './registry/origin.js';
 import { createServerSecrets } from './server-secrets.js';
 
 export interface UpstreamsOptions
-  extends Omit<LoadPoolOptions, 'configurationOf' | 'lockOf' | 'listings' | 'serverSecrets'> {
+  extends Omit<LoadPoolOptions, 'configurationOf' | 'lockOf' | 'listings' | 'serverSecrets' | 'registryOf'> {
   readonly servers: ServerList;
   readonly pins: PinStore;
   readonly listingFiles: ListingFiles;
   readonly patienceMs?: number | undefined;
   readonly onWait?: (servers: readonly string[]) => void;
+}
+
+/** What is known of a server besides its entry. */
+export interface KnownServer {
+  /** With its references resolved. */
+  readonly resolved?: ResolvedServer;
+  /** Its name in a registry, before its origin is recorded. */
+  readonly registry?: string | undefined;
 }
 
 export interface Upstreams {
@@ -62,25 +73,34 @@ export interface Upstreams {
   approve(tools: readonly Tool[], snapshot: Snapshot): Promise<void>;
   /** Forgets that a server could not be started. */
   forgetFailure(server: ServerEntry): void;
+  /** Throws `denied` if no list allows a server (POL-41). */
+  assertAllowed(server: ServerEntry, settings: Settings, known?: KnownServer): void;
+  /** Remembers the entry that a registry gave for a name. */
+  readonly addOrigin: RegistryOrigins['add'];
 }
 
 /** The upstream servers of the workspace, as of now. */
-export interface ServerAdmin extends Pick<Upstreams, 'files' | 'changes' | 'forgetFailure' | 'connection'> {
+export interface ServerAdmin
+  extends Pick<Upstreams, 'files' | 'changes' | 'forgetFailure' | 'connection' | 'addOrigin'> {
   /** Starts a server to list its tools; `restart` ends it first. Throws if it cannot be started. */
   refresh(server: ServerEntry, how?: 'refresh' | 'restart'): Promise<void>;
   /** Returns the state of each server, disabled ones last; starts nothing. */
   states(): readonly ServerState[];
   /** Pins tools as they are now. */
   approve(tools: readonly Tool[]): Promise<void>;
+  /** Throws `denied` if no list of the configuration allows a server. */
+  assertAllowed(server: ServerEntry, known?: KnownServer): void;
 }
 
 export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): ServerAdmin {
-  const { files, changes, states, refresh, connection, approve, forgetFailure } = upstreams;
+  const { files, changes, states, refresh, connection, approve, forgetFailure, assertAllowed, addOrigin } = upstreams;
   return {
     files,
     changes,
     forgetFailure,
     connection,
+    addOrigin,
+    assertAllowed: (server, known) => assertAllowed(server, snapshot().settings, known),
     states: () => states(snapshot()),
     refresh: (server, how) => refresh(server, snapshot(), how),
     approve: (tools) => approve(tools, snapshot()),
@@ -100,7 +120,14 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   let loaded: Promise<Pool> | undefined;
   const load = (): Promise<Pool> => {
     loaded ??= import('./load-pool.js').then(({ loadPool }) =>
-      loadPool({ ...options, serverSecrets, configurationOf, lockOf, listings: format.listings }),
+      loadPool({
+        ...options,
+        registryOf: options.servers.origins.of,
+        serverSecrets,
+        configurationOf,
+        lockOf,
+        listings: format.listings,
+      }),
     );
     return loaded;
   };
@@ -163,11 +190,21 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     connection: async (server) => (await loaded)?.describe(server),
     states: (snapshot) => [
       ...format.states(snapshot),
+      ...snapshot.servers.blocked.map(
+        ({ server, block }): ServerState => ({ server, block, state: 'blocked', tools: [], changed: [] }),
+      ),
       ...snapshot.servers.disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
     ],
     changes: ({ tools, all = tools, changed }) =>
       findChanges(all.filter(({ name }) => changed.includes(name)).map(withDigest), pins),
     forgetFailure: format.listings.forgetFailure,
+    addOrigin: options.servers.origins.add,
+    assertAllowed(server, settings, { resolved, registry } = {}) {
+      const block = options.servers.findBlock(server, settings, registry);
+      if (block !== undefined) throw blocked(server, block);
+      if (resolved !== undefined)
+        assertAllowed(server, resolved, settings, { world, registryOf: options.servers.origins.of });
+    },
     async approve(tools, { servers }) {
       await pins.pin(tools, new Date(world.now()));
       for (const server of servers.servers) format.listings.reviewAgain(server);

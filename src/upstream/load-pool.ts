@@ -21,6 +21,7 @@ import { ProcessTransport } from './connection/process-transport.js';
 import { withReadMessages } from './connection/read-message.js';
 import { SseTransport } from './connection/sse-transport.js';
 import type { UpstreamTransport } from './connection/transport.js';
+import { assertAllowed, createAddressCheck } from './entries/allowed.js';
 import { expandServer, type ResolvedServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
 import { runnerOf } from './entries/package-runner.js';
@@ -35,6 +36,8 @@ export interface LoadPoolOptions {
   readonly configurationOf: (server: ServerEntry) => string;
   /** The lock of the first start of a server. */
   readonly lockOf: (server: ServerEntry) => string;
+  /** Returns the name of a server that was added from a registry. */
+  readonly registryOf: (server: ServerEntry) => string | undefined;
   readonly secrets: KnownSecrets;
   readonly serverSecrets: ServerSecrets;
   readonly listings: Listings;
@@ -64,10 +67,12 @@ export function loadPool(options: LoadPoolOptions): Pool {
       const expand = (): ResolvedServer => {
         const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
         addSecrets(secrets, found);
+        assertAllowed(entry, server, settings, options);
         return server;
       };
       const isFirst = runnerOf(entry) !== undefined && listings.stored(entry) === undefined;
-      return openTransport(expand, settings, { ...options, lock: isFirst ? lockOf(entry) : undefined });
+      const allows = createAddressCheck(entry, settings, options.registryOf);
+      return openTransport(expand, settings, { ...options, allows, lock: isFirst ? lockOf(entry) : undefined });
     },
     knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
     mayHaveBoth: (server) => {
@@ -109,10 +114,16 @@ function idOf({ name, offers }: Pick<RemoteTool, 'name' | 'offers'>): string {
   return `${offers} ${name}`;
 }
 
+interface OpenTransportOptions extends LoadPoolOptions {
+  readonly lock: string | undefined;
+  /** Throws if requests must not go to an address. */
+  readonly allows: ((url: URL) => void) | undefined;
+}
+
 async function openTransport(
   expand: () => ResolvedServer,
   { env, sandbox }: StartSettings,
-  { world, wieldHome, beforeRun, serverSecrets, lock }: LoadPoolOptions & { readonly lock: string | undefined },
+  { world, wieldHome, beforeRun, serverSecrets, lock, allows }: OpenTransportOptions,
 ): Promise<UpstreamTransport> {
   const server = expand();
   if (server.kind === 'stdio') {
@@ -134,7 +145,7 @@ async function openTransport(
     );
   }
   const directory = join(wieldHome, 'oauth');
-  const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true });
+  const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true, allows });
   const withToken = withLogin(fetch, {
     server,
     directory,

@@ -13,6 +13,7 @@ import { itemKey } from '../manifest/item-name.js';
 import { uninstallHook } from '../plan/hooks.js';
 import type { PlannedItem } from '../plan/plan-items.js';
 import type { InstallPlan } from '../plan/plans.js';
+import { assertSourceAllowed } from '../sources/allowed.js';
 import type { InstalledItem } from '../state.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';
 import { commit, type FileEdit } from './commit.js';
@@ -58,6 +59,8 @@ export async function applyPlan(
   if (planned.length === 0 && removed.length === 0 && files.length === 0) return [];
   const { environment, installed } = inventory;
   const { paths } = environment;
+  // A source may have been added before a list.
+  for (const { source } of planned) assertSourceAllowed(source.record, environment);
   if (!force) assertUnmodified(planned, paths);
   const asides = findAsides(
     plan,

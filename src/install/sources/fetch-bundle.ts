@@ -16,6 +16,7 @@ import type { InstallEnvironment } from '../environment.js';
 import { assertPlatform, readBundle } from '../manifest/bundle.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import type { SourceRecord } from '../state.js';
+import { assertSourceAllowed } from './allowed.js';
 import { clonePaths } from './clones.js';
 import type { FetchedCommit } from './fetch-commit.js';
 import { isWebLocation } from './location.js';
@@ -30,7 +31,7 @@ export async function fetchBundle(
   environment: InstallEnvironment,
 ): Promise<FetchedCommit> {
   environment.report({ kind: 'progress', text: `reading ${id}` });
-  const bytes = isWebLocation(location) ? await download(location, environment.signal) : readFile(location);
+  const bytes = isWebLocation(location) ? await download(location, environment) : readFile(location);
   const commit = digestBytes(bytes);
   if (pin !== null && pin.name !== commit)
     throw new ToolError('integrity', `${quoteOutside(location, 200)} has the SHA-256 ${commit}, not ${pin.name}`, {
@@ -65,8 +66,10 @@ function readFile(path: string): Buffer {
 }
 
 // Releases are often redirected to another host (INS-74).
-async function download(url: string, signal: AbortSignal): Promise<Buffer> {
-  const options = { url, anyOrigin: true, isDownload: true, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
+async function download(url: string, environment: InstallEnvironment): Promise<Buffer> {
+  const { signal } = environment;
+  const allows = ({ href }: URL): void => assertSourceAllowed({ kind: 'bundle', location: href }, environment);
+  const options = { url, anyOrigin: true, isDownload: true, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, allows };
   const response = await createGuardedFetch(options)(url, { signal });
   if (response.ok) return Buffer.from(await response.arrayBuffer());
   throw new ToolError('unavailable', `${quoteOutside(url, 200)} responded with status ${response.status}`, {

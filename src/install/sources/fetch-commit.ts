@@ -8,6 +8,7 @@ import { makeDirectory } from '../../files/make-directory.js';
 import { classifyHost, isWithinReach } from '../../net/address.js';
 import type { InstallEnvironment } from '../environment.js';
 import type { Pin } from '../manifest/source-manifest.js';
+import { assertSourceAllowed } from './allowed.js';
 import { gitError, runGit } from './git.js';
 import { hideUser, protocolOf } from './location.js';
 
@@ -65,6 +66,7 @@ export async function fetchCommit(
     if (ok) return stdout.toString('utf8');
     if (!REDIRECTED.test(stderr) || redirects === 0) throw gitError(url, 'could not reach', stderr);
     url = findMoved(url, (await list(SHOW_HEADERS)).stderr);
+    assertSourceAllowed({ kind: 'git', location: url }, environment);
     return listRefs(redirects - 1);
   };
   const refs = parseRefs(await listRefs(MAX_REDIRECTS));

@@ -9,6 +9,7 @@ import type { InstallEnvironment } from '../environment.js';
 import { approveHooks, changedError, runHook, toHook } from '../hooks.js';
 import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord, saveSources } from '../state.js';
+import { assertSourceAllowed } from './allowed.js';
 import { clonePaths, copySource, exportTree, removeUnusedClones, treeOf } from './clones.js';
 import { fetchBundle } from './fetch-bundle.js';
 import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
@@ -55,12 +56,15 @@ async function fetchNow(
   environment: InstallEnvironment,
   { accept = false, from }: FetchOptions,
 ): Promise<FetchedSource> {
-  const { paths } = environment;
+  const { paths, allowedSources } = environment;
+  assertSourceAllowed(wanted, environment);
+  // A copy can have other contents than the address that is allowed.
+  const place = allowedSources.length === 0 ? from : undefined;
   const label = `${before === undefined ? 'cloning' : 'fetching'} ${wanted.id}`;
   let record = wanted;
   const fetch = async (pin: Pin | null): Promise<void> => {
     const { git } = clonePaths(paths, wanted.directory!, null);
-    const fetched = await fetchCommit(environment, { url: from ?? wanted.location, pin, gitDirectory: git, label });
+    const fetched = await fetchCommit(environment, { url: place ?? wanted.location, pin, gitDirectory: git, label });
     if (before !== undefined && !accept) assertUnmoved(before, fetched);
     const { tree } = clonePaths(paths, wanted.directory!, fetched.commit);
     record = { ...record, ...fetched };

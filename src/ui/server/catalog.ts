@@ -139,6 +139,7 @@ function describeServerState(
 ): Status {
   if (failure !== undefined) return { state: 'failed', why: failure };
   if (state === 'untrusted') return { state: 'untrusted', why: 'not started until it is trusted or accepted' };
+  if (state === 'blocked') return { state: 'hidden', why: 'no list of the configuration allows it' };
   if (state === 'off') return { state: 'hidden', why: 'disabled in its configuration' };
   if (changed.length > 0) return { state: 'changed', why: `changed since approval: ${changed.join(', ')}` };
   return LISTED;

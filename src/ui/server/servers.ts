@@ -25,12 +25,14 @@ export function createServerRoutes(parts: PageParts): Handlers<Names> {
     }),
     'POST /api/servers/:name/restart': async ({ params }) => {
       const { server, state } = find(params.name!);
+      upstreams.assertAllowed(server);
       if (state === 'off' || !mayStart(server, toolbox.workspace)) throw mayNotStart(server.name, state);
       await upstreams.refresh(server, 'restart');
       return { server: await toServerItem(parts, find(server.name)) };
     },
     'POST /api/servers/:name/login': async ({ params, signal }) => {
       const { server } = find(params.name!);
+      upstreams.assertAllowed(server);
       await login(server.name, signal);
       await upstreams.refresh(server);
       return { server: await toServerItem(parts, find(server.name)) };

@@ -1,5 +1,6 @@
 // The upstream format: lists the tools of servers from their stored tool lists, without starting them.
 
+import type { Block } from '../../core/allowance.js';
 import { ToolError } from '../../core/error.js';
 import type { Upstream } from '../../core/format.js';
 import { toRemoteUri } from '../../core/name.js';
@@ -8,6 +9,7 @@ import type { Snapshot } from '../../core/snapshot.js';
 import { compareText, decodeUri } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { mayStart, type ServerEntry } from '../../core/upstream.js';
+import { blocked } from '../entries/allowed.js';
 import { runnerOf } from '../entries/package-runner.js';
 import { type FailedStart, isFailedStart } from './listing-file.js';
 import { createListings, type Listings, type ListingsOptions } from './listings.js';
@@ -24,7 +26,7 @@ export interface UpstreamFormatOptions extends ListingsOptions {
 
 export interface ServerState {
   readonly server: ServerEntry;
-  readonly state: 'listed' | 'starting' | 'failed' | 'untrusted' | 'unknown' | 'off';
+  readonly state: 'listed' | 'starting' | 'failed' | 'untrusted' | 'unknown' | 'off' | 'blocked';
   /** The package runner that starts it, such as npx. */
   readonly runner?: string | undefined;
   readonly tools: readonly Tool[];
@@ -34,6 +36,8 @@ export interface ServerState {
   readonly changed: readonly string[];
   readonly listedAt?: number;
   readonly failure?: FailedStart;
+  /** Why it is blocked. */
+  readonly block?: Block;
 }
 
 export interface UpstreamFormat extends Upstream {
@@ -117,13 +121,14 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
     at: (uri, snapshot) =>
       listAs('tools', snapshot).tools.find(({ origin }) => origin.uri === uri || decodeUri(origin.uri!) === uri),
     why(ref, snapshot) {
+      const blockedOne = snapshot.servers.blocked.find(({ server }) => ref !== undefined && isAbout(ref, server));
       for (const server of snapshot.servers.servers.filter((one) => isAbout(ref, one))) {
         const found = listings.toolsOf(server);
         if (found === undefined && !mayStart(server, snapshot)) return needsTrust(server);
         if (isStarting(server)) return unavailable(server, describeStarting(server, runnerOf(server)));
         if (found !== undefined && isFailedStart(found)) return unavailable(server, found);
       }
-      return undefined;
+      return blockedOne && blocked(blockedOne.server, blockedOne.block);
     },
     settle(snapshot, ref) {
       const due = snapshot.servers.servers.filter(

@@ -18,7 +18,7 @@ import { findBrokenCache } from './npx-cache.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** The settings that a server is started with. */
-export interface StartSettings extends Pick<Settings, 'env' | 'sandbox'> {
+export interface StartSettings extends Pick<Settings, 'env' | 'sandbox' | 'allowedServers'> {
   /** What the server may request of clients (RSC-7). */
   readonly announces: readonly ClientCapability[];
 }
@@ -27,11 +27,11 @@ const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
 /** Returns the settings of a server. It is told that clients support what no rule denies (RSC-7). */
 export function toStartSettings({ name }: ServerEntry, snapshot: Snapshot): StartSettings {
-  const { env, sandbox } = snapshot.settings;
+  const { env, sandbox, allowedServers } = snapshot.settings;
   const announces = CLIENT_CAPABILITIES.filter(
     (capability) => findDenial(toClientTool(capability, name), MODEL, toRules(snapshot)) === undefined,
   );
-  return { env, sandbox, announces };
+  return { env, sandbox, allowedServers, announces };
 }
 
 export interface OpenOptions {

@@ -1,6 +1,7 @@
 // The list of upstream servers, merged from the configuration and the server files.
 
 import { join } from 'node:path';
+import type { Block } from '../../core/allowance.js';
 import { isToolError } from '../../core/error.js';
 import { escapePointer } from '../../core/json.js';
 import type { Boundary } from '../../core/origin.js';
@@ -17,17 +18,23 @@ import {
   record,
   string,
 } from '../../core/shape.js';
-import type { ConfiguredServers, World } from '../../core/snapshot.js';
+import type { BlockedServer, ConfiguredServers, World } from '../../core/snapshot.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { createStatCache, type FileText } from '../../files/read.js';
 import { parseStateJson, refuseNewer } from '../../files/state.js';
+import { createRegistryOrigins, type RegistryOrigins } from '../registry/origin.js';
+import { findBlock } from './allowed.js';
 import { isOwnServer, readServer } from './entry.js';
 import { readServers, type ServersFile, type ServersReading, toShadowed } from './file.js';
 
 export interface ServerList {
   /** Reads the server entries; returns the same object until one changed. */
-  read(settings: Pick<Settings, 'servers' | 'disabledServers'>): ConfiguredServers;
+  read(settings: Pick<Settings, 'servers' | 'disabledServers' | 'allowedServers'>): ConfiguredServers;
+  /** Returns why a server may not be used. */
+  findBlock(entry: ServerEntry, settings: Pick<Settings, 'allowedServers'>, registry?: string): Block | undefined;
+  /** Servers that were added from a registry. */
+  readonly origins: RegistryOrigins;
   /** The files that are looked at. */
   readonly files: readonly string[];
 }
@@ -48,6 +55,9 @@ export function createServerList({ workdir, wieldHome, world, boundary }: Server
   const sources = sourcesOf(workdir, wieldHome, world.home);
   const isState = (file: string): boolean => sources.some((one) => one.file === file && one.owner !== 'workspace');
   const cache = createStatCache<ServersReading>({ now: world.now, limit: MAX_FILE, isState });
+  const origins = createRegistryOrigins(wieldHome, world.now);
+  const blockOf: ServerList['findBlock'] = (entry, settings, registry) =>
+    findBlock(entry, settings, { world, workdir, registryOf: origins.of }, registry);
   let last: { readonly from: readonly unknown[]; readonly joined: ConfiguredServers } | undefined;
 
   const readFile = (source: ServersFile): ServersReading =>
@@ -60,12 +70,16 @@ export function createServerList({ workdir, wieldHome, world, boundary }: Server
 
   return {
     files: sources.map(({ file }) => file),
-    read({ servers, disabledServers }) {
+    findBlock: blockOf,
+    origins,
+    read(settings) {
+      const { servers, disabledServers, allowedServers } = settings;
       const readings = sources.map(readFile);
-      const from = [servers, disabledServers, ...readings];
+      const from = [servers, disabledServers, allowedServers, ...readings];
       if (last === undefined || from.some((one, at) => one !== last!.from[at]))
         last = { from, joined: joinServers(servers, disabledServers, readings) };
-      return last.joined;
+      // What a registry gave, and what references lead to, can change without these files.
+      return allowedServers.length === 0 ? last.joined : withoutBlocked(last.joined, (one) => blockOf(one, settings));
     },
   };
 }
@@ -130,6 +144,20 @@ function readInstalled(text: string, { file, owner }: ServersFile): ServersReadi
   }
 }
 
+function withoutBlocked(
+  joined: ConfiguredServers,
+  blockOf: (entry: ServerEntry) => Block | undefined,
+): ConfiguredServers {
+  const servers: ServerEntry[] = [];
+  const blocked: BlockedServer[] = [];
+  for (const server of joined.servers) {
+    const block = blockOf(server);
+    if (block === undefined) servers.push(server);
+    else blocked.push({ server, block });
+  }
+  return blocked.length === 0 ? joined : { ...joined, servers, blocked };
+}
+
 function joinServers(
   configured: readonly ServerEntry[],
   off: readonly string[],
@@ -155,6 +183,7 @@ function joinServers(
   return {
     servers: servers.filter((entry) => !isOff(entry)),
     disabled: servers.filter(isOff),
+    blocked: [],
     problems: [...readings.flatMap((reading) => reading.problems), ...problems],
   };
 }

@@ -71,7 +71,8 @@ export function findRunnerFault(runner: Runner, input: RunnerInput): string | un
   return `sets ${variable} for ${runner}, which is yours to decide: pass --env ${variable}=VALUE`;
 }
 
-function isSteering(name: string): boolean {
+/** Whether a variable changes what a program or package runner runs. */
+export function isSteering(name: string): boolean {
   return (LOADERS.test(name) || STEERING.test(name)) && !HARMLESS.test(name);
 }
 

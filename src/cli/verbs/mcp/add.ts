@@ -7,6 +7,7 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
 import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import type { ServerEntry } from '../../../core/upstream.js';
 import { applyPlan } from '../../../install/apply/apply.js';
 import { loadInventory } from '../../../install/inventory.js';
 import { toAppliedJson, toSourceJson } from '../../../install/json.js';
@@ -17,6 +18,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { findProgram, searchPath } from '../../../process/environment.js';
 import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
 import { type RegistryServer, toServerEntry } from '../../../upstream/registry/entry.js';
+import { toOrigin } from '../../../upstream/registry/origin.js';
 import { isRegistryEntry, isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
 import { assertUnchanged, changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
@@ -54,6 +56,7 @@ export const add: McpAction = {
       bundle,
       variables = [],
       optional = [],
+      origin,
     } = await readWanted(call, positionals, toolbox);
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
     if (bundle !== undefined) return addBundle(call, bundle);
@@ -61,7 +64,7 @@ export const add: McpAction = {
     const environment = findClientEnvironment(toolbox);
     const target = wieldFile(scope, environment);
     const file = shortenPath(target, toolbox.workspace.workdir, toolbox.machine.world.home);
-    assertEntry(name, entry, target);
+    toolbox.state.upstreams.assertAllowed(toServer(name, entry, target), { registry: origin });
     const plan = (): ServerEdit => {
       const planned = editServer(scope, environment, name, entry);
       if (planned.current === undefined || !planned.changed || call.flags.has('force')) return planned;
@@ -87,6 +90,7 @@ export const add: McpAction = {
     if (isWritten) {
       const question = edit.current === undefined ? 'Add this server?' : 'Replace the existing server?';
       if (!(await confirm(call, question, file))) return 0;
+      if (origin !== undefined) await toolbox.state.upstreams.addOrigin(entry, origin);
       await changeConfig(call, target, () => {
         const now = plan();
         assertUnchanged(edit.current, now.current, file);
@@ -137,6 +141,8 @@ interface Wanted {
   /** Variables that a person has to set. */
   readonly variables?: RegistryServer['variables'];
   readonly optional?: RegistryServer['optional'];
+  /** Where a registry has it. */
+  readonly origin?: string | undefined;
 }
 
 // A server by its command or URL, or an entry of a registry (UPS-90).
@@ -166,7 +172,8 @@ async function readWanted(
   });
   const words = typeof entry.command === 'string' ? [entry.command, ...(entry.args as readonly string[])] : [];
   const chosen = isNamed ? first : String(call.flags.get('name') ?? name);
-  return { name: checkServerName(chosen), entry, command: words, bundle, variables, optional };
+  const origin = place.startsWith('registry:') ? toOrigin(String(found.name), registry) : undefined;
+  return { name: checkServerName(chosen), entry, command: words, bundle, variables, optional, origin };
 }
 
 // `-y` in `wield mcp add files npx -y PACKAGE` is meant for npx, and must not confirm anything.
@@ -229,16 +236,16 @@ function readPairs(flag: string, pairs: readonly string[], form: RegExp): Record
 }
 
 // UPS-5: secrets are never written to the file or repeated in messages.
-function assertEntry(name: string, entry: JsonObject, file: string): void {
+function toServer(name: string, entry: JsonObject, file: string): ServerEntry {
   const source = { owner: 'user', place: { file, pointer: null, line: null } } as const;
-  const { findings } = readServer(name, entry, source);
+  const { findings, entry: server } = readServer(name, entry, source);
   const wrong = findings.find(({ severity }) => severity === 'error');
   if (wrong !== undefined) {
     const where = wrong.keyPath.length === 0 ? 'the server' : spellOut(wrong.keyPath.join('.'));
     throw new ToolError('usage', `${where}: ${wrong.message}`, { hint: wrong.hint });
   }
   const [first] = findings;
-  if (first === undefined) return;
+  if (first === undefined) return server!;
   throw new ToolError('usage', `${spellOut(first.keyPath.join('.'))}: would write a secret to a file in plain text`, {
     hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
   });

@@ -17,6 +17,8 @@ import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { statOrNothing } from '../../../files/read.js';
+import type { NodeToolbox } from '../../../node.js';
+import { readServer } from '../../../upstream/entries/entry.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm } from '../../consent.js';
 import { printJson } from '../../print.js';
@@ -49,6 +51,7 @@ export const importServers: McpAction = {
         force: call.flags.has('force'),
       });
     const plan = toPlan();
+    assertAllowed(plan, toolbox);
     if (!call.json) show(call, plan, environment);
     const write = plan.written.length > 0 && !call.flags.has('dry-run');
     const file = shortenPath(plan.destination.path, environment.workdir, environment.home);
@@ -66,6 +69,15 @@ export const importServers: McpAction = {
     return 0;
   },
 };
+
+// POL-41: what no list allows is not imported.
+function assertAllowed({ written, destination }: ImportPlan, { state: { upstreams } }: NodeToolbox): void {
+  const source = { owner: 'user', place: { file: destination.path, pointer: null, line: null } } as const;
+  for (const { name, entry } of written) {
+    const server = readServer(name, entry, source).entry;
+    if (server !== undefined) upstreams.assertAllowed(server);
+  }
+}
 
 function findNamedSources(from: string, call: VerbCall, environment: ClientEnvironment): ImportSource[] {
   const path = resolve(call.cwd, from);

@@ -43,7 +43,7 @@ function printProblems({ terminal }: VerbCall, problems: readonly Problem[], too
 }
 
 export function toServerJson(found: ServerState): Record<string, unknown> {
-  const { server, state, runner, tools, changed, listedAt, failure } = found;
+  const { server, state, runner, tools, changed, listedAt, failure, block } = found;
   return {
     name: server.name,
     kind: server.kind,
@@ -61,6 +61,7 @@ export function toServerJson(found: ServerState): Record<string, unknown> {
       at: new Date(failure.at).toISOString(),
     },
     listedAt: listedAt === undefined ? undefined : new Date(listedAt).toISOString(),
+    blocked: block,
   };
 }
 
@@ -111,11 +112,15 @@ function describeState({ state, tools, changed }: ServerState): string {
       return 'not started yet';
     case 'off':
       return 'disabled';
+    case 'blocked':
+      return 'blocked';
   }
 }
 
-function noteOf({ server, state, runner, changed, failure }: ServerState): [string, string][] {
+function noteOf({ server, state, runner, changed, failure, block }: ServerState): [string, string][] {
   const name = spellOut(server.name);
+  if (block !== undefined)
+    return [['blocked', spellOut(`${server.name}: ${block.reason} (${block.file}:${block.line})`)]];
   if (state === 'starting') return [['starting', spellOut(describeStarting(server, runner).message)]];
   if (failure !== undefined) {
     return [

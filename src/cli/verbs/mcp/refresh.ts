@@ -51,7 +51,7 @@ function chooseServers(toolbox: NodeToolbox, names: readonly string[]): ServerEn
   if (names.length > 0) return [...new Set(names)].map((name) => findUsable(toolbox, name).server);
   return toolbox.state.upstreams
     .states()
-    .filter(({ server, state }) => state !== 'off' && mayStart(server, toolbox.workspace))
+    .filter(({ server, state }) => state !== 'off' && state !== 'blocked' && mayStart(server, toolbox.workspace))
     .map(({ server }) => server);
 }
 

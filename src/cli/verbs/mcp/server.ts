@@ -7,6 +7,7 @@ import { type HttpServer, mayStart, type ServerEntry } from '../../../core/upstr
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
 import { needsTrust } from '../../../upstream/catalog/format.js';
+import { blocked } from '../../../upstream/entries/allowed.js';
 import { SCOPES } from '../../clients.js';
 import { type FlagHelp, option, usageError, type VerbCall } from '../../verb.js';
 
@@ -55,7 +56,8 @@ export function findState({ state: { upstreams } }: NodeToolbox, name: string): 
 /** Finds a server that may be started. Throws `unavailable` or `needs_trust`. */
 export function findUsable(toolbox: NodeToolbox, name: string): ServerState {
   const found = findState(toolbox, name);
-  const { server, state } = found;
+  const { server, state, block } = found;
+  if (block !== undefined) throw blocked(server, block);
   if (state === 'off') {
     throw new ToolError('unavailable', `the server ${spellOut(name)} is disabled`, {
       hint: `remove "disabled" from its entry (${describePlace(server, toolbox)}), or its name from mcp.disabled`,
@@ -86,7 +88,9 @@ export async function findAddressed(
     workspace: { workdir },
   } = toolbox;
   // Trust was checked above.
-  return expandServer(server, { ...world, workdir, trusted: true }).server as HttpServer;
+  const resolved = expandServer(server, { ...world, workdir, trusted: true }).server as HttpServer;
+  toolbox.state.upstreams.assertAllowed(server, { resolved });
+  return resolved;
 }
 
 /** Lists the first names and counts the rest. */
