@@ -23,6 +23,7 @@ import type { Load } from './runtime/limiter.js';
 import type { Middleware, MiddlewareFunction } from './runtime/middleware.js';
 import type { SharedState } from './state/files.js';
 import type { ServerAdmin } from './upstream/index.js';
+import type { LoginPages } from './upstream/login/pages.js';
 import type { ToolboxMachine } from './workspace/machine.js';
 
 /** Options of `createNodeToolbox`. */
@@ -57,6 +58,8 @@ export interface NodeToolboxOptions<Definition extends ToolDefinition = ToolDefi
   readonly upstreamPatienceMs?: number;
   /** Called with the servers that a listing waits for, and with an empty list at the end. */
   readonly onWait?: (servers: readonly string[]) => void;
+  /** Where users log in to servers at which each has a login of their own. */
+  readonly loginPages?: Pick<LoginPages, 'open'> | undefined;
   /** The environment; that of the process by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wall clock in milliseconds, `Date.now` by default. */

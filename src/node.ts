@@ -122,6 +122,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     secrets,
     patienceMs: options.upstreamPatienceMs,
     onWait: options.onWait,
+    loginPages: options.loginPages,
     onChange: () => watching.wake(),
     beforeRun: files.beforeRun,
     world,

@@ -11,6 +11,7 @@ import type { NodeToolbox } from '../node.js';
 import { type PageServer, servePage } from '../ui/server/index.js';
 import type { Change } from '../ui/server/parts.js';
 import { changedAgain } from '../ui/server/session.js';
+import { toLoginDirectory } from '../upstream/login/user.js';
 import { withInstalling } from './installing.js';
 import { SENT } from './sent.js';
 import type { VerbCall } from './verb.js';
@@ -42,7 +43,7 @@ async function logIn(toolbox: NodeToolbox, name: string, signal: AbortSignal): P
     if (await openBrowser(url, world)) return;
     throw new ToolError('unavailable', 'no browser could be opened', { hint: `run wield mcp login ${name}` });
   };
-  await login(server, { directory: join(wieldHome, 'oauth'), world, timeoutMs: LOGIN_MS, signal, show });
+  await login(server, { directory: toLoginDirectory(wieldHome), world, timeoutMs: LOGIN_MS, signal, show });
   const entry = upstreams.states().find((state) => state.server.name === name)?.server;
   if (entry !== undefined) upstreams.forgetFailure(entry);
 }

@@ -2,11 +2,15 @@
 
 import { anyToolOf } from '../core/any-tool.js';
 import type { Caller } from '../core/caller.js';
+import type { UserOf } from '../core/selector-terms.js';
 import { count, spellOut } from '../core/text.js';
 import type { NodeToolbox } from '../node.js';
 import { findDenial } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { describeStarting, needsTrust } from '../upstream/catalog/format.js';
+import { openLoginPage } from '../upstream/execute/own-login.js';
+import type { LoginPages } from '../upstream/login/pages.js';
+import { findLoginUser } from '../upstream/login/user.js';
 import type { Terminal } from './terminal.js';
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
@@ -62,6 +66,21 @@ export function toNotices(toolbox: NodeToolbox): string[] {
   return unanswered
     .filter(({ name }) => findDenial(anyToolOf(name), MODEL, rules) === undefined)
     .map(({ state, name, message }) => (state === 'starting' ? message : `the server ${name} is not available`));
+}
+
+/** Returns where a user can log in to servers that nobody has listed yet, because they need a login (IDN-23). */
+export function toLoginNotices(toolbox: NodeToolbox, loginPages: LoginPages, caller: UserOf = {}): string[] {
+  const { machine, state } = toolbox;
+  const { upstreams } = state;
+  const snapshot = state.snapshot();
+  const rules = toRules({ ...snapshot, user: caller });
+  return upstreams.states().flatMap(({ server, state: is }) => {
+    const user = is === 'failed' || is === 'unknown' ? findLoginUser(server, caller) : undefined;
+    if (user === undefined || server.kind !== 'http' || findDenial(anyToolOf(server.name), MODEL, rules)) return [];
+    const page = openLoginPage(server, user, snapshot, { ...machine, loginPages });
+    page?.done.then(() => upstreams.forgetFailure(server));
+    return page === undefined ? [] : [`the server ${server.name} needs a login: open ${page.url}`];
+  });
 }
 
 /** Returns a listener that names servers that did not answer in time, each once for every state, on stderr. */

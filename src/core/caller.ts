@@ -28,8 +28,6 @@ export interface Caller extends UserOf {
   readonly door: string;
   /** The name of the client, if it gave one. */
   readonly name?: string;
-  /** Tells apart equal users of several issuers. */
-  readonly issuer?: string;
   /** The session whose large results it can read; by default that of the toolbox (CTX-3). */
   readonly session?: string;
   /** Tells apart clients that have no session, for servers that ask the client of a call (UPS-106). */

@@ -10,6 +10,8 @@ export interface UserOf {
   readonly groups?: readonly string[];
   /** The profile of the configuration that limits the user; an unknown one allows nothing (IDN-12). */
   readonly profile?: string;
+  /** Tells apart equal users of several issuers; rules do not. */
+  readonly issuer?: string;
 }
 
 /** What terms can depend on besides the call. */

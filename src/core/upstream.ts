@@ -78,15 +78,18 @@ export const GRANTS = ['client_credentials', 'jwt_bearer'] as const;
 /** The fields of a client that are secrets. */
 export const OAUTH_SECRETS: readonly string[] = ['clientSecret', 'privateKey', 'assertion'];
 
-/** A manually registered OAuth client. */
+/** How wield logs in to a server, if not by the defaults. */
 export interface OAuthSettings {
-  readonly clientId: string;
+  /** A manually registered client; required with a grant. */
+  readonly clientId?: string;
   readonly clientSecret?: string;
   readonly scope?: string;
   /** The only login server that receives the credentials; required with a grant. */
   readonly issuer?: string;
   /** Logs in without a person (UPS-98). */
   readonly grant?: (typeof GRANTS)[number];
+  /** `user`: every user of a server over HTTP has a login of their own (IDN-21). */
+  readonly per?: 'user';
   /** Signs what the client proves its identity with, instead of a secret: PEM or JWK. */
   readonly privateKey?: string;
   /** The signed identity for `jwt_bearer`. */

@@ -29,8 +29,25 @@ export interface HttpOptions extends Pick<McpServerOptions, 'version' | 'onError
   readonly approvals?: ApprovalsOptions;
   /** Returns the page `/metrics`, in the text format of Prometheus. */
   readonly metrics?: () => Promise<string>;
+  /** Answers requests for pages of people, below their path; browsers send no token for them. */
+  readonly pages?: { readonly path: string; answer(request: PageRequest): Promise<PageResponse> };
   /** Whether calls can be served now, for `/readyz`; without it they always can. */
   readonly isReady?: () => Promise<boolean>;
+}
+
+/** A request of a browser. */
+export interface PageRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly cookie: string | undefined;
+}
+
+/** The answer to a browser. */
+export interface PageResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
 /** An MCP server over HTTP. */
@@ -98,6 +115,11 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
       return respondPage(exchange, 'application/json', async () => JSON.stringify(metadata), ANY_ORIGIN);
     const foreign = checkHost(header, options.access);
     if (foreign !== undefined) return refuse(exchange, foreign);
+    if (options.pages !== undefined && path.startsWith(options.pages.path)) {
+      const { method, target } = exchange;
+      const page = await options.pages.answer({ method, target, cookie: header('cookie') });
+      return exchange.respond(page.status, page.headers, [page.body]);
+    }
     const { identity, refusal } = await authenticate(header, options.access);
     if (refusal !== undefined) return refuse(exchange, refusal);
     exchange.identity = identity;

@@ -5,7 +5,7 @@ import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import { RpcError, SKILLS, TASKS } from '../net/mcp.js';
 import { showsApps } from './apps.js';
 import { createToolCalls } from './calls.js';
-import { toCaller } from './identity.js';
+import { type Identity, toCaller } from './identity.js';
 import { createListings, type Listings, type LiveListing } from './listing.js';
 import {
   ERROR,
@@ -36,7 +36,7 @@ export interface McpServerOptions {
   /** Delays calls while the client does not read its responses. */
   readonly ready?: DoorOptions['ready'];
   /** Returns what a client is told with a list of tools, such as servers that did not answer. */
-  readonly notices?: (() => readonly string[]) | undefined;
+  readonly notices?: ((identity?: Identity) => readonly string[]) | undefined;
   /** What the servers of a fleet share. */
   readonly shared?: SharedSessions | undefined;
 }
@@ -124,7 +124,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     'tools/list': both(PARAM_SHAPES.list, async ({ cursor }, scope) => {
       const page = await pages.read(listings.of(scope.identity), cursor, scope.isNewer, showsApps(scope.capabilities));
       const log = toLogListener(scope);
-      for (const data of log === undefined ? [] : (options.notices?.() ?? []))
+      for (const data of log === undefined ? [] : (options.notices?.(scope.identity) ?? []))
         log?.({ level: 'warning', data, logger: 'wield' });
       return page;
     }),

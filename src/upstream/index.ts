@@ -29,6 +29,7 @@ import { type ExpandedCredentials, expandCredentials, type ResolvedServer } from
 import { describeServer } from './entries/mask.js';
 import type { ServerList } from './entries/servers.js';
 import { createRemoteExecutor } from './execute/executor.js';
+import { hasLogin, type OwnLoginOptions } from './execute/own-login.js';
 import type { LoadPoolOptions } from './load-pool.js';
 import type { RegistryOrigins } from './registry/origin.js';
 import { createServerSecrets } from './server-secrets.js';
@@ -40,6 +41,7 @@ export interface UpstreamsOptions
   readonly listingFiles: ListingFiles;
   readonly patienceMs?: number | undefined;
   readonly onWait?: (servers: readonly string[]) => void;
+  readonly loginPages?: OwnLoginOptions['loginPages'];
 }
 
 /** What is known of a server besides its entry. */
@@ -141,12 +143,17 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     }
   };
   const refresh: Upstreams['refresh'] = (server, snapshot, how = 'refresh') =>
-    withPool<unknown>(server, snapshot, (pool, settings) => pool[how](server, settings)).then(() => {});
+    withPool<unknown>(server, snapshot, (pool, { user, ...settings }) => {
+      // The list is that of this machine's login for users who have none (IDN-23).
+      const isOwn = user !== undefined && server.kind === 'http' && hasLogin(server, user, snapshot, options);
+      return pool[how](server, isOwn ? { ...settings, user } : settings);
+    }).then(() => {});
   const acquire: Acquire = (server, snapshot, use, signal) =>
     withPool(server, snapshot, (pool, settings) => pool.acquire(server, settings, use, { signal }));
   const executor = createRemoteExecutor({
     world,
     wieldHome,
+    loginPages: options.loginPages,
     find: (name, snapshot) => {
       const server = snapshot.servers.servers.find((one) => one.name === name);
       return server && { server, configuration: configurationOf(server) };

@@ -1,10 +1,11 @@
 // The connection pool of a toolbox with everything it needs to start servers; loaded when the first one is needed.
 
-import { delimiter, join } from 'node:path';
+import { delimiter } from 'node:path';
 import type { Json } from '../core/json.js';
 import { addSecrets, type KnownSecrets, redactError, redactValue } from '../core/redact.js';
 import type { World } from '../core/snapshot.js';
 import type { HttpServer, ServerEntry } from '../core/upstream.js';
+import { digestParts } from '../files/digest.js';
 import { createGuardedFetch } from '../net/fetch.js';
 import { isStartedByTool } from '../process/ancestry.js';
 import { baseEnvironment, findProgram } from '../process/environment.js';
@@ -27,6 +28,7 @@ import { assertAccepted } from './entries/installed-files.js';
 import { runnerOf } from './entries/package-runner.js';
 import { serverProfiles } from './entries/sandbox.js';
 import { withLogin } from './login/oauth.js';
+import { toLoginDirectory, toUserKey } from './login/user.js';
 import { digestDefinition, type RemoteTool } from './remote-tool.js';
 import type { ServerSecrets } from './server-secrets.js';
 
@@ -87,11 +89,16 @@ export function loadPool(options: LoadPoolOptions): Pool {
       const definitions = new Set(stored.map(({ definition }) => definition));
       return tools.length === stored.length && tools.every((tool) => definitions.has(digestDefinition(tool)));
     },
-    onListing: async (server, listing, { version, instructions, capabilities }, before) => {
-      const stored = before && listings.stored(server);
+    onListing: async (server, listing, { connection, user, before }) => {
+      const { version, instructions, capabilities } = connection;
+      const by = user && digestParts([toUserKey(user)]);
+      // Users may see different tools: the list is that of this machine's login, else of the first user (IDN-23).
+      const known = listings.stored(server);
+      if (by !== undefined && known !== undefined && known.by !== by) return;
+      const stored = before && known;
       const extra = instructions === undefined || instructions.trim() === '' ? [] : [toInstructions(instructions)];
       const { tools, faults } = parseListing({ ...listing, tools: [...listing.tools, ...extra] }, server);
-      const own = { tools, faults, version: version as unknown as Json, capabilities };
+      const own = { tools, faults, version: version as unknown as Json, capabilities, ...(by && { by }) };
       await listings.store(server, stored === undefined ? own : withChanges(stored, before!, listing, tools));
       onChange();
     },
@@ -122,7 +129,7 @@ interface OpenTransportOptions extends LoadPoolOptions {
 
 async function openTransport(
   expand: () => ResolvedServer,
-  { env, sandbox }: StartSettings,
+  { env, sandbox, user }: StartSettings,
   { world, wieldHome, beforeRun, serverSecrets, lock, allows }: OpenTransportOptions,
 ): Promise<UpstreamTransport> {
   const server = expand();
@@ -144,7 +151,7 @@ async function openTransport(
       first,
     );
   }
-  const directory = join(wieldHome, 'oauth');
+  const directory = toLoginDirectory(wieldHome, user);
   const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true, allows });
   const withToken = withLogin(fetch, {
     server,

@@ -15,8 +15,8 @@ interface Entry {
   readonly all: readonly string[];
 }
 
-// A server that issues a token for each request must not make the list grow.
-const MAX_TOKENS = 16;
+// Of all its users. A server that issues a token for each request must not make the list grow.
+const MAX_TOKENS = 256;
 
 /** A login server chooses its tokens, so they are not redacted in text of others, such as the audit log. */
 export function createServerSecrets(secrets: KnownSecrets): ServerSecrets {

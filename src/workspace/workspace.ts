@@ -47,7 +47,11 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
 }
 
 // Members are read on first use: few calls need all of them, and reading one means file system calls.
-function toSnapshot(workdir: string, options: WorkspaceOptions, { user, groups, profile }: UserOf = {}): Snapshot {
+function toSnapshot(
+  workdir: string,
+  options: WorkspaceOptions,
+  { user, groups, issuer, profile }: UserOf = {},
+): Snapshot {
   const { settings, policy, problems } = options.configuration(workdir, profile);
   const { places, world, serverSecrets } = options;
   const at: Located = { workdir, settings };
@@ -62,7 +66,7 @@ function toSnapshot(workdir: string, options: WorkspaceOptions, { user, groups, 
     settings,
     policy,
     now: world.now(),
-    user: { user, groups },
+    user: { user, groups, issuer },
     get trusted() {
       return isTrusted();
     },

@@ -1,5 +1,6 @@
 // An authorization server and a protected MCP server: metadata, registration, PKCE, codes, rotating refresh tokens.
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, type KeyObject, randomBytes, verify } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
@@ -56,6 +57,8 @@ interface Grant {
   readonly client: string;
   readonly scope: string;
   readonly resource: string;
+  /** Who logged in, if the page was told. */
+  readonly account?: string | undefined;
 }
 
 const random = (kind: string): string => `${kind}-${randomBytes(18).toString('base64url')}`;
@@ -162,6 +165,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
         redirect: get('redirect_uri'),
         scope: get('scope'),
         resource: get('resource'),
+        account: url.searchParams.get('account') ?? undefined,
       });
       back.searchParams.set('code', code);
     }
@@ -204,10 +208,11 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     });
   });
 
+  const account = new AsyncLocalStorage<string | undefined>();
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'behind', version: '1' });
     server.registerTool('whoami', { description: 'Says hello' }, () => ({
-      content: [{ type: 'text', text: 'hello' }],
+      content: [{ type: 'text', text: ['hello', account.getStore()].join(' ').trim() }],
     }));
     return server;
   });
@@ -231,7 +236,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
       const challenge = `Bearer error="insufficient_scope", scope="${requiredScope}"`;
       return void response.writeHead(403, { 'www-authenticate': challenge }).end();
     }
-    if (allowed) return void serve(request, response);
+    if (allowed) return void account.run(grant.account, () => serve(request, response));
     const metadata = `${resource.origin}/.well-known/oauth-protected-resource/mcp`;
     const refuseCall = (): void => {
       response.writeHead(401, {

@@ -11,6 +11,7 @@ import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-se
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
+import { createLoginPages, LOGIN_PATH, type LoginPages } from '../../upstream/login/pages.js';
 import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { type Address, listen, parseAddress } from '../listen.js';
 import { type CallMetrics, createCallMetrics, describeMetrics } from '../metrics.js';
@@ -18,7 +19,7 @@ import { MODE, openProfile, PROFILE } from '../profile.js';
 import { describeDistrust } from '../runnable.js';
 import type { Terminal } from '../terminal.js';
 import { openTokens } from '../tokens.js';
-import { createUnansweredReport, toNotices } from '../unanswered.js';
+import { createUnansweredReport, toLoginNotices, toNotices } from '../unanswered.js';
 import { openUsers } from '../users.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -60,12 +61,16 @@ export const serve: Verb = {
     const isFront = metrics !== undefined && usesFleet(call);
     let front: Front | undefined;
     const fleet = isFront ? await openState(call) : undefined;
+    const publicUrl = parsePublicUrl(call.flags.get('public-url'));
+    const place: { origin: string | undefined } = { origin: publicUrl?.origin };
+    const pages = metrics && createLoginPages({ origin: () => place.origin, now: () => toolbox.machine.world.now() });
     const report = createUnansweredReport(call.terminal, () => toolbox);
     const toolbox: NodeToolbox = openProfile(call, {
       guard: true,
       onWait: report,
       meter: metrics?.record,
       shared: fleet?.state,
+      loginPages: pages,
       dispatcher: fleet
         ? { takes: (plan) => front!.takes(plan), run: (plan, context) => front!.run(plan, context) }
         : undefined,
@@ -77,7 +82,6 @@ export const serve: Verb = {
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     if (call.flags.has('ui')) assertPage(toolbox, http);
     if (metrics === undefined) return serveOverStdio(call, toolbox);
-    const publicUrl = parsePublicUrl(call.flags.get('public-url'));
     const access = {
       ...parseAddress('http', String(http)),
       tokens: openTokens(call),
@@ -86,7 +90,8 @@ export const serve: Verb = {
     };
     try {
       if (fleet !== undefined) front = await connectFront(call, toolbox);
-      return await serveOverHttp(call, toolbox, { access, metrics, front, sessions: fleet?.state.sessions });
+      const serving = { access, metrics, front, sessions: fleet?.state.sessions, pages: pages!, place };
+      return await serveOverHttp(call, toolbox, serving);
     } finally {
       // Calls that end now are recorded, and workers are told.
       if (fleet !== undefined) await toolbox.close();
@@ -146,12 +151,15 @@ interface HttpServing {
   /** Both are set if workers of a fleet run the calls. */
   readonly front: Front | undefined;
   readonly sessions: SharedSessions | undefined;
+  readonly pages: LoginPages;
+  /** Where browsers find the pages. */
+  readonly place: { origin: string | undefined };
 }
 
 async function serveOverHttp(
   call: VerbCall,
   toolbox: NodeToolbox,
-  { access, metrics, front, sessions }: HttpServing,
+  { access, metrics, front, sessions, pages, place }: HttpServing,
 ): Promise<number> {
   const { terminal, signal } = call;
   if (!isLoopback(access.host) && access.tokens === undefined && access.users === undefined) {
@@ -169,7 +177,8 @@ async function serveOverHttp(
       store: toolbox.state.sharedApprovals,
       settings: () => toolbox.state.configuration().settings.approvals,
     },
-    notices: () => toNotices(toolbox),
+    notices: (identity) => [...toNotices(toolbox), ...toLoginNotices(toolbox, pages, identity)],
+    pages: { path: LOGIN_PATH, answer: pages.answer },
     metrics: () => describeMetrics(metrics, toolbox, front?.describe()),
     ...(front === undefined ? {} : { isReady: () => front.isReady() }),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
@@ -189,6 +198,7 @@ async function serveOverHttp(
   server.maxConnections = 1024;
   limitConnections(server);
   const { port } = await listen(server, access);
+  if (isLoopback(access.host)) place.origin ??= `http://${access.host}:${port}`;
   await announce(terminal, toolbox, access.host, port);
   const page = call.flags.has('ui') ? await (await import('../page.js')).openPage(call, toolbox, 0) : undefined;
   if (page !== undefined) terminal.out(`${page.url}\n`);

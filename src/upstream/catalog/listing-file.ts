@@ -36,6 +36,8 @@ export interface Listing {
   readonly at: number;
   /** The negotiated protocol version. */
   readonly version: Json;
+  /** The user whose login listed it, as a digest; absent: that of this machine. */
+  readonly by?: string;
   /** What the server can do, by protocol name. */
   readonly capabilities?: JsonObject;
   /** Problems of the tool list; messages follow the name of the server. */

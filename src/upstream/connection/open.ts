@@ -11,6 +11,7 @@ import type { ServerEntry } from '../../core/upstream.js';
 import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
 import { runnerOf } from '../entries/package-runner.js';
+import { findLoginUser, type LoginUser } from '../login/user.js';
 import { type Connection, connect } from './connection.js';
 import { isFinal, startFailure, startTimeout } from './failure.js';
 import type { ConnectOptions, NegotiatedVersion } from './handshake.js';
@@ -21,17 +22,19 @@ import type { UpstreamTransport } from './transport.js';
 export interface StartSettings extends Pick<Settings, 'env' | 'sandbox' | 'allowedServers'> {
   /** What the server may request of clients (RSC-7). */
   readonly announces: readonly ClientCapability[];
+  /** Whose login is used, if not that of this machine. */
+  readonly user?: LoginUser | undefined;
 }
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
 /** Returns the settings of a server. It is told that clients support what no rule denies (RSC-7). */
-export function toStartSettings({ name }: ServerEntry, snapshot: Snapshot): StartSettings {
+export function toStartSettings(server: ServerEntry, snapshot: Snapshot): StartSettings {
   const { env, sandbox, allowedServers } = snapshot.settings;
   const announces = CLIENT_CAPABILITIES.filter(
-    (capability) => findDenial(toClientTool(capability, name), MODEL, toRules(snapshot)) === undefined,
+    (capability) => findDenial(toClientTool(capability, server.name), MODEL, toRules(snapshot)) === undefined,
   );
-  return { env, sandbox, allowedServers, announces };
+  return { env, sandbox, allowedServers, announces, user: findLoginUser(server, snapshot.user) };
 }
 
 export interface OpenOptions {

@@ -4,6 +4,7 @@ import { inBackground, unlessAborted } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import type { ProtocolVersion, ServerEntry } from '../../core/upstream.js';
+import { type LoginUser, toUserKey } from '../login/user.js';
 import { createBackoff } from './backoff.js';
 import type { Connection } from './connection.js';
 import { serverLost, startFailure } from './failure.js';
@@ -14,19 +15,23 @@ import type { UpstreamTransport } from './transport.js';
 export interface PoolOptions extends OpenOptions {
   /** Returns the key of a server's configuration; a changed configuration gets its own connection. */
   readonly keyOf: (server: ServerEntry) => string;
-  /** Called with each tool list of a server; with the one before if only what changed in it is to be stored. */
-  readonly onListing: (
-    server: ServerEntry,
-    listing: ToolListing,
-    connection: Connection,
-    before?: ToolListing,
-  ) => Promise<void>;
+  /** Called with each tool list of a server. */
+  readonly onListing: (server: ServerEntry, listing: ToolListing, listed: ListedBy) => Promise<void>;
   /** Whether the stored tool list of a server has exactly these tools. */
   readonly isStored: (server: ServerEntry, listing: ToolListing) => boolean;
   /** Whether a server of the newer protocol version may have the older one, too. */
   readonly mayHaveBoth: (server: ServerEntry) => boolean;
   /** Called when a server could not be started. */
   readonly onFailure: (server: ServerEntry, error: ToolError) => void;
+}
+
+/** How a tool list was got. */
+export interface ListedBy {
+  readonly connection: Connection;
+  /** With the login of this user. */
+  readonly user: LoginUser | undefined;
+  /** The list before it, if only what changed is to be stored. */
+  readonly before: ToolListing | undefined;
 }
 
 /** Who uses a connection. */
@@ -69,6 +74,7 @@ interface Slot {
   readonly opening: Promise<Opened>;
   /** Aborts the opening. */
   readonly stop: AbortController;
+  readonly user: LoginUser | undefined;
   /** Opened in the older protocol version although the server has the newer one. */
   isSecondary: boolean;
   /** Whether requests of the server may not say which call they belong to. */
@@ -114,7 +120,8 @@ export class Pool {
   ): Promise<Lease> {
     if (this.#isClosed) throw closedError(server);
     // A server that may request something else is told so when it is connected.
-    const key = [this.#options.keyOf(server), ...settings.announces].join(' ');
+    const own = settings.user === undefined ? [] : [toUserKey(settings.user)];
+    const key = [this.#options.keyOf(server), ...settings.announces, ...own].join(' ');
     const hasBoth = server.protocol === undefined && this.#options.mayHaveBoth(server);
     const isSecondary = hasBoth && use.protocol === '2025-11-25';
     const open = [...this.#slots].filter((one) => one.key === key && (!hasBoth || one.isSecondary === isSecondary));
@@ -217,7 +224,7 @@ export class Pool {
         inBackground(this.refresh(server, settings), this.#options.world.debug);
       return opened;
     });
-    const slot: Slot = { ...own, server, opening, stop, users: 0, people: [], wasCalled: false };
+    const slot: Slot = { ...own, server, user: settings.user, opening, stop, users: 0, people: [], wasCalled: false };
     this.#slots.add(slot);
     opening.catch((error: ToolError) => {
       this.#slots.delete(slot);
@@ -232,12 +239,12 @@ export class Pool {
   // Resolves when the first listing is stored.
   async #onOpen(slot: Slot, opened: Opened): Promise<void> {
     const { connection, transport } = opened;
-    const { server } = slot;
+    const { server, user } = slot;
     slot.opened = opened;
     this.#last.set(this.#options.keyOf(server), opened);
     let known = connection.listing();
     const store = (listing: ToolListing, before?: ToolListing): Promise<void> =>
-      this.#options.onListing(server, listing, connection, before).catch((error: unknown) => {
+      this.#options.onListing(server, listing, { connection, user, before }).catch((error: unknown) => {
         // The connection stays usable if its listing cannot be stored.
         this.#options.onFailure(server, startFailure(error, { server: server.name }));
       });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { guardListener, inBackground, onAbort } from '../../core/async.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { mayStart, type ProtocolVersion, type ServerEntry } from '../../core/upstream.js';
+import { findLoginUser, toUserKey } from '../login/user.js';
 import type { Connection } from './connection.js';
 import type { Acquire, Lease } from './pool.js';
 
@@ -37,7 +38,8 @@ export function createServerSubscriptions(options: ServerSubscriptionsOptions): 
   const followed = new Map<string, ReturnType<typeof followServer>>();
   return {
     follow({ server, uri, protocol }, snapshot, onUpdate) {
-      const key = `${options.keyOf(server)} ${protocol}`;
+      const user = findLoginUser(server, snapshot().user);
+      const key = `${options.keyOf(server)} ${protocol} ${user === undefined ? '' : toUserKey(user)}`;
       const one =
         followed.get(key) ?? followServer({ server, protocol }, snapshot, options, () => followed.delete(key));
       followed.set(key, one);

@@ -2,6 +2,7 @@
 
 import { isToolError } from '../../core/error.js';
 import { isRecord, mapValues } from '../../core/json.js';
+import type { JsonSchema } from '../../core/schema.js';
 import { isForRules, parseSelectors } from '../../core/selector.js';
 import {
   boolean,
@@ -86,11 +87,12 @@ const selectors = checked(
 
 const OAUTH = object(
   {
-    clientId: value('oauth'),
+    clientId: optional(value('oauth')),
     clientSecret: optional(value('oauth')),
     scope: optional(value('oauth')),
     issuer: optional(value('oauth')),
     grant: optional(oneOf(...GRANTS)),
+    per: optional(oneOf('user')),
     privateKey: optional(value('oauth')),
     assertion: optional(value('oauth')),
   },
@@ -98,7 +100,9 @@ const OAUTH = object(
 );
 
 function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
-  const { grant, issuer, clientSecret, privateKey, assertion } = settings;
+  const { grant, issuer, clientId, clientSecret, privateKey, assertion, per } = settings;
+  if (clientId === undefined && (per === undefined || grant !== undefined || clientSecret !== undefined))
+    fail(['clientId'], 'is missing', 'add "clientId": the client that is registered at the login server');
   if (issuer !== undefined && !issuer.includes('${') && !/^https?:\/\/./.test(issuer))
     fail(['issuer'], 'must begin with https://', 'write the issuer as its metadata names it');
   if (grant === undefined) {
@@ -106,6 +110,7 @@ function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
     if (odd !== undefined) fail([odd], 'is used with a grant only', `add "grant": "${GRANTS.join('" or "')}"`);
     return;
   }
+  if (per !== undefined) fail(['per'], 'is not used with a grant, which logs in without a person', 'remove it');
   if (issuer === undefined)
     fail([], 'has a grant and no "issuer"', 'add "issuer": the login server that may get its credentials');
   if (clientSecret !== undefined && privateKey !== undefined)
@@ -118,12 +123,16 @@ function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
 }
 
 // The same as `checkOAuth`, for editors.
-const OAUTH_KEYWORDS = {
-  allOf: [{ properties: { issuer: { pattern: '\\$\\{|^https?://.' } } }],
+const OAUTH_KEYWORDS: JsonSchema = {
+  allOf: [
+    { properties: { issuer: { pattern: '\\$\\{|^https?://.' } } },
+    { anyOf: [{ required: ['clientId'] }, { required: ['per'], properties: { clientSecret: false, grant: false } }] },
+  ],
   ...when(
     { required: ['grant'] },
     {
       required: ['issuer'],
+      properties: { per: false },
       not: { required: ['clientSecret', 'privateKey'] },
       ...when(
         { properties: { grant: { const: 'jwt_bearer' } } },

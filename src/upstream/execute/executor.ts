@@ -6,7 +6,6 @@ import { canonicalJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
 import { textOf } from '../../core/result.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
-import type { World } from '../../core/snapshot.js';
 import { actionOf } from '../../core/tool.js';
 import type { StdioServer } from '../../core/upstream.js';
 import { digestParts } from '../../files/digest.js';
@@ -17,12 +16,7 @@ import { expandServer } from '../entries/expand.js';
 import { assertWholeServer, keepsSandbox, serverProfiles } from '../entries/sandbox.js';
 import type { RemoteRunOptions } from './run.js';
 
-export interface RemoteExecutorOptions extends RemoteRunOptions {
-  readonly world: World;
-  readonly wieldHome: string;
-}
-
-export function createRemoteExecutor(options: RemoteExecutorOptions): Executor<'remote'> {
+export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remote'> {
   const addSandbox = async (
     plan: RemotePlan,
     entry: StdioServer,

@@ -22,11 +22,12 @@ import { badResponse, CALL_AGAIN, callLost } from '../connection/failure.js';
 import type { Acquire, Lease, Pool } from '../connection/pool.js';
 import { runnerOf } from '../entries/package-runner.js';
 import { digestDefinition, type RemoteTool } from '../remote-tool.js';
+import { type OwnLoginOptions, withOwnLogin } from './own-login.js';
 
 // How often a client is told that a server is starting.
 const PROGRESS_MS = 2000;
 
-export interface RemoteRunOptions extends Pick<Pool, 'close'> {
+export interface RemoteRunOptions extends Pick<Pool, 'close'>, OwnLoginOptions {
   readonly acquire: Acquire;
   /** Returns the current configuration of a server by name. */
   readonly find: (
@@ -44,7 +45,9 @@ const LARGE = 64 * 1024;
 /** Runs a plan. A tool that failed is an Output with an error. */
 export async function runRemote(plan: RemotePlan, scope: CallScope, options: RemoteRunOptions): Promise<Output> {
   const server = findServer(plan, scope, options);
-  const output = await runWithinLimit(plan, scope, () => callServer(plan, server, scope, options));
+  const output = await runWithinLimit(plan, scope, () =>
+    withOwnLogin(server, scope, options, () => callServer(plan, server, scope, options)),
+  );
   // It took a while to read.
   if (isLonger(output, LARGE)) await nextTurn();
   return options.redact(rewriteOutput(output, server, plan.method === 'prompts/get'), server.name);

@@ -6,6 +6,7 @@ import { deferred } from '../../core/async.js';
 import { orNothing, ToolError } from '../../core/error.js';
 import { loadCrypto } from '../../files/digest.js';
 import { isOwnPeer } from '../../net/peer.js';
+import { toPage } from './page.js';
 
 export interface Callback {
   readonly redirectUrl: string;
@@ -84,17 +85,6 @@ function isSame(given: string, wanted: string): boolean {
 }
 
 function answerWith(response: ServerResponse, status: number, text: string): void {
-  response
-    .writeHead(status, {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-store',
-      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-      connection: 'close',
-    })
-    .end(
-      `<!doctype html><meta charset="utf-8"><title>wield</title>` +
-        `<body style="font: 1.1em system-ui; max-width: 32em; margin: 20vh auto; text-align: center"><p>${text}</p>`,
-    );
+  const { headers, body } = toPage(status, [text]);
+  response.writeHead(status, { ...headers, connection: 'close' }).end(body);
 }

@@ -15,8 +15,13 @@ export function loginCommand(server: HttpServer, scope?: string): string {
 export function needsLogin(server: HttpServer, why: string): ToolError {
   return new ToolError('unavailable', `${quoteOutside(server.name, 60)}: ${why}`, {
     hint: hasGrant(server) ? checkEntry(server) : loginCommand(server),
-    data: { server: server.name },
+    data: { server: server.name, ...(server.oauth?.per === 'user' ? { needs: 'login' } : {}) },
   });
+}
+
+/** Whether a user has to log in before a call can succeed. */
+export function isLoginNeeded(error: unknown): boolean {
+  return isToolError(error) && error.data?.needs === 'login';
 }
 
 /** Whether wield logs in to a server by itself, without a person. */

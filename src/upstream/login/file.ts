@@ -13,6 +13,7 @@ import { refuseNewer } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import type { OAuthClientInformationMixed, OAuthDiscoveryState } from '../sdk.js';
 import { isSameIssuer, needsLogin } from './fault.js';
+import type { LoginUser } from './user.js';
 
 export interface Tokens {
   readonly access_token: string;
@@ -40,6 +41,8 @@ export interface StoredLogin {
     /** The redirect URL that it was registered with, if the next login can use it again. */
     readonly redirect?: string | undefined;
   };
+  /** Whose login it is, if not that of this machine. */
+  readonly user?: LoginUser | undefined;
   /** The granted scopes, also after the tokens were rejected. */
   readonly scope?: string | undefined;
   /** Null after they were rejected. */

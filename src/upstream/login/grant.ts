@@ -55,7 +55,7 @@ function createProvider(
   metadata: AuthorizationServerMetadata,
   createAuthentication: CreateAuthentication,
 ): OAuthClientProvider {
-  const { clientId, clientSecret, privateKey } = server.oauth!;
+  const { clientId = '', clientSecret, privateKey } = server.oauth!;
   const key = privateKey === undefined ? undefined : readKey(privateKey, server);
   return {
     redirectUrl: undefined,

@@ -4,10 +4,12 @@ import { onAbort } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import { formatDuration } from '../../core/text.js';
 import type { HttpServer } from '../../core/upstream.js';
-import { type LoginOptions, logInByPerson, probe } from './by-person.js';
+import { type LoginOptions, logInByPerson } from './by-person.js';
 import { hasGrant, loginCommand } from './fault.js';
 import { readLogin, removeLogin, type StoredLogin, secretFor, withLoginLock } from './file.js';
 import { createLoginFetch, hasOwnAuthorization, logInByGrant } from './oauth.js';
+import { probe } from './steps.js';
+import { listUserDirectories } from './user.js';
 
 export type { LoginOptions } from './by-person.js';
 
@@ -67,6 +69,17 @@ export async function logout(
     const existed = removeLogin(directory, server);
     if (stored !== undefined) await revoke(stored, server, options);
     return existed;
+  });
+}
+
+/** Returns where the logins of a user at a server are; equal names of several issuers are several users. */
+export function findUserDirectories(server: HttpServer, user: string, wieldHome: string): readonly string[] {
+  return listUserDirectories(wieldHome).filter((directory) => {
+    try {
+      return readLogin(directory, server)?.user?.user === user;
+    } catch {
+      return false;
+    }
   });
 }
 

@@ -1,9 +1,9 @@
 // `wield mcp login` and `logout`: log in to an upstream server in the browser, revoke and delete the login.
 
-import { join } from 'node:path';
 import { assertPerson } from '../../../core/caller.js';
 import { formatDuration, parseDuration, spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
+import { toLoginDirectory } from '../../../upstream/login/user.js';
 import { ASKS } from '../../consent.js';
 import { printJson } from '../../print.js';
 import { readLine } from '../../terminal.js';
@@ -43,7 +43,7 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
     import('../../../upstream/login/open-browser.js'),
   ]);
   const facts = await logIn(server, {
-    directory: join(wieldHome, 'oauth'),
+    directory: toLoginDirectory(wieldHome),
     world,
     timeoutMs,
     signal,
@@ -102,10 +102,10 @@ function readPort(flag: string | true | undefined): number | undefined {
 }
 
 export const logout: McpAction = {
-  usage: 'logout NAME [--dry-run]',
+  usage: 'logout NAME [--user USER] [--dry-run]',
   example: 'wield mcp logout github',
   // Narrows, so it does not ask (CLI-31).
-  flags: ASKS,
+  flags: { user: option('USER', 'With logout: the login of this user of wield serve'), ...ASKS },
   positionals: 1,
   run: async (call, [name]) => logoutOf(call, await findAddressed(call.toolbox(), name, 'logout')),
 };
@@ -115,10 +115,15 @@ export async function logoutOf(call: VerbCall, server: HttpServer): Promise<numb
   if (call.flags.has('dry-run')) return printDryRun(call, server, 'log out of');
   const { wieldHome, world, insideCall } = call.toolbox().machine;
   assertPerson(insideCall, 'logging out');
-  const { logout: logOut } = await import('../../../upstream/login/index.js');
-  const existed = await logOut(server, { directory: join(wieldHome, 'oauth'), world, signal: call.signal });
+  const { logout: logOut, findUserDirectories } = await import('../../../upstream/login/index.js');
+  const user = call.flags.get('user');
+  const directories =
+    user === undefined ? [toLoginDirectory(wieldHome)] : findUserDirectories(server, String(user), wieldHome);
+  let existed = false;
+  for (const directory of directories)
+    existed = (await logOut(server, { directory, world, signal: call.signal })) || existed;
   if (call.json) return printJson(call.terminal, { ok: true, server: server.name, loggedOut: existed });
-  const name = spellOut(server.name);
+  const name = spellOut(server.name) + (user === undefined ? '' : ` as ${spellOut(String(user))}`);
   call.terminal.out(existed ? `Logged out of ${name}.\n` : `Not logged in to ${name}.\n`);
   return 0;
 }

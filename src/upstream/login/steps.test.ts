@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { HttpServer } from '../../core/upstream.js';
-import { createProvider } from './by-person.js';
 import { type StoredLogin, writeLogin } from './file.js';
+import { createProvider } from './steps.js';
 
 const SERVER: HttpServer = {
   kind: 'http',

@@ -1,0 +1,163 @@
+// The pages on which users of a server log in to upstream servers: a confirmation, and the answer of the login server (IDN-21).
+
+import { toToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import type { HttpServer } from '../../core/upstream.js';
+import { classifyHost } from '../../net/address.js';
+import { isSecret } from '../../net/bearer.js';
+import { describeServer } from '../entries/mask.js';
+import { withLoginLock, writeLogin } from './file.js';
+import { createLinks, createOneTime, createSecret, LINK_MS, type LoginLink, type WantedLogin } from './links.js';
+import { type PageResponse, toPage, toRedirect } from './page.js';
+import {
+  beginLogin,
+  createProvider,
+  type Draft,
+  explain,
+  finishLogin,
+  isRegistered,
+  type StartedLogin,
+} from './steps.js';
+import type { LoginUser } from './user.js';
+
+export interface LoginPagesOptions {
+  /** The origin by which browsers reach this server; undefined if it is not known. */
+  readonly origin: () => string | undefined;
+  readonly now: () => number;
+}
+
+/** A request for a page. */
+export interface PageRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly cookie: string | undefined;
+}
+
+export interface LoginPages {
+  /** Returns the page on which a user can log in; undefined without an address for it. */
+  open(wanted: WantedLogin): { readonly url: string; readonly done: Promise<void> } | undefined;
+  answer(request: PageRequest): Promise<PageResponse>;
+}
+
+/** A login whose user is at the login server. */
+interface Flow {
+  readonly link: LoginLink;
+  readonly server: HttpServer;
+  readonly login: StartedLogin;
+  /** Only the browser that confirmed has it. */
+  readonly cookie: string;
+  readonly until: number;
+}
+
+export const LOGIN_PATH = '/login/';
+const CALLBACK_PATH = `${LOGIN_PATH}callback/`;
+const GONE = toPage(404, [
+  'This link is not valid: it was used, or is too old.',
+  'Call the tool again for another one.',
+]);
+const FOREIGN = toPage(400, ['This answer belongs to no login of this browser.', 'Call the tool again to start over.']);
+
+/** Creates the login pages of a server process. */
+export function createLoginPages({ origin, now }: LoginPagesOptions): LoginPages {
+  const links = createLinks(now);
+  const flows = createOneTime<Flow>(now);
+
+  // The way back has the name of the server: the answer of one login server does not fit the login at another.
+  const start = async (link: LoginLink): Promise<PageResponse> => {
+    const { user, expand, directory, world } = link.wanted;
+    const server = expand();
+    const redirectUrl = `${origin()}${CALLBACK_PATH}${encodeURIComponent(server.name)}`;
+    const [state, cookie] = [createSecret(), createSecret()];
+    const draft: Draft = isRegistered(server) ? {} : { redirect: redirectUrl };
+    try {
+      const login = { draft, provider: createProvider(draft, server, { directory, redirectUrl, state }), redirectUrl };
+      const page = await beginLogin(server, login, { world });
+      flows.add(state, { link, server, login, cookie, until: now() + LINK_MS });
+      return toRedirect(page, toCookie(state, cookie, redirectUrl));
+    } catch (thrown) {
+      return toFailure(explain(thrown, server, draft), user);
+    }
+  };
+  const finish = async (path: string, answer: URLSearchParams, cookies: string): Promise<PageResponse> => {
+    const state = answer.get('state') ?? '';
+    const flow = flows.find(state);
+    if (flow === undefined || !isSecret(readCookie(cookies, state), flow.cookie)) return FOREIGN;
+    const { link, server, login } = flow;
+    const { user, directory, world } = link.wanted;
+    if (path !== new URL(login.redirectUrl).pathname) return FOREIGN;
+    flows.take(state);
+    try {
+      const stored = await finishLogin(server, login, answer, { world });
+      await withLoginLock(server, { directory, world }, async () => writeLogin(directory, server, { ...stored, user }));
+    } catch (thrown) {
+      return toFailure(explain(thrown, server, login.draft), user);
+    }
+    link.done.resolve();
+    return toPage(200, [
+      `${nameOf(user)} is logged in to ${quoteOutside(server.name, 60)}.`,
+      'You can close this window.',
+    ]);
+  };
+
+  return {
+    open(wanted) {
+      const base = origin();
+      if (base === undefined) return undefined;
+      const { id, done } = links.open(wanted);
+      return { url: `${base}${LOGIN_PATH}${id}`, done: done.promise };
+    },
+    async answer({ method, target, cookie = '' }) {
+      const { pathname, searchParams } = new URL(target, 'http://localhost');
+      if (method === 'GET' && pathname.startsWith(CALLBACK_PATH)) return finish(pathname, searchParams, cookie);
+      const id = pathname.slice(LOGIN_PATH.length);
+      // Programs that look at links before people do only read the page.
+      if (method === 'GET' || method === 'HEAD') {
+        const link = links.find(id);
+        return link === undefined ? GONE : describe(link);
+      }
+      if (method !== 'POST') return toPage(405, ['Method not allowed.']);
+      const link = links.take(id);
+      return link === undefined ? GONE : start(link);
+    },
+  };
+}
+
+function describe({ wanted: { server, user } }: LoginLink): PageResponse {
+  const name = quoteOutside(server.name, 60);
+  return toPage(
+    200,
+    [
+      `This link is for ${nameOf(user)} only. It connects your account at ${name} (${describeServer(server)}) to them: their agents will act as you there.`,
+      'If you are somebody else, or did not ask for this, close this window.',
+    ],
+    `I am ${nameOf(user)}: log in to ${name}`,
+  );
+}
+
+function nameOf({ user, issuer }: LoginUser): string {
+  const of = issuer !== undefined && URL.canParse(issuer) ? ` (${new URL(issuer).host})` : '';
+  return `${quoteOutside(user, 256)}${of}`;
+}
+
+function toFailure(thrown: unknown, user: LoginUser): PageResponse {
+  const { message, hint = '' } = toToolError(thrown);
+  return toPage(502, [`${nameOf(user)} is not logged in.`, message, hint, 'Call the tool again for another link.']);
+}
+
+// One for every login, so that several can go on in one browser.
+function cookieName(state: string): string {
+  return `wield-login-${state.slice(0, 8)}`;
+}
+
+function toCookie(state: string, value: string, address: string): string {
+  const { protocol, hostname } = new URL(address);
+  const secure = protocol === 'https:' || classifyHost(hostname).class !== 'loopback' ? '; Secure' : '';
+  return `${cookieName(state)}=${value}; Path=${LOGIN_PATH}; Max-Age=${LINK_MS / 1000}; HttpOnly; SameSite=Lax${secure}`;
+}
+
+function readCookie(cookies: string, state: string): string {
+  const prefix = `${cookieName(state)}=`;
+  const found = cookies.split(/; */).find((one) => one.startsWith(prefix));
+  return found?.slice(prefix.length) ?? '';
+}

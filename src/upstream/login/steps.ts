@@ -1,0 +1,202 @@
+// The two steps of a login by a person: up to the login page of the server, and from its answer to tokens.
+
+import { orNothing, ToolError } from '../../core/error.js';
+import type { World } from '../../core/snapshot.js';
+import type { HttpServer } from '../../core/upstream.js';
+import { classifyHost } from '../../net/address.js';
+import { createGuardedFetch } from '../../net/fetch.js';
+import type { OAuthClientInformationMixed, OAuthClientProvider } from '../sdk.js';
+import { isSameIssuer, loginCommand, readScope, toLoginFailure } from './fault.js';
+import { type LoginDraft, readLogin, type StoredLogin, toStored } from './file.js';
+import { createLoginFetch, type OAuthOptions } from './oauth.js';
+
+/** The results of a login so far; stored when it is complete. */
+export interface Draft extends LoginDraft {
+  verifier?: string;
+  authorizationUrl?: URL;
+}
+
+/** A login between its two steps. */
+export interface StartedLogin {
+  readonly draft: Draft;
+  readonly provider: OAuthClientProvider;
+  readonly redirectUrl: string;
+}
+
+export type StepOptions = Pick<OAuthOptions, 'lookup' | 'signal'> & { readonly world: Pick<World, 'now'> };
+
+const MAX_PAGE_URL = 16 * 1024;
+const PROBE_TIMEOUT_MS = 30_000;
+
+/** Finds the login server, registers a client there if there is none, and returns the login page. */
+export async function beginLogin(
+  server: HttpServer,
+  { draft, provider }: StartedLogin,
+  options: StepOptions & { readonly before?: StoredLogin | undefined; readonly scope?: string | undefined },
+): Promise<URL> {
+  const { auth, extractWWWAuthenticateParams } = await import('../sdk.js');
+  const { resourceMetadataUrl, scope: asked } = extractWWWAuthenticateParams(await probe(server, options));
+  await auth(provider, {
+    serverUrl: server.url,
+    fetchFn: createLoginFetch({ ...options, server }),
+    resourceMetadataUrl,
+    scope: options.scope ?? server.oauth?.scope ?? joinScopes(readScope(asked), options.before?.scope),
+    forceReauthorization: true,
+  });
+  return assertShowable(draft.authorizationUrl, server);
+}
+
+/** Exchanges the answer of the login page for tokens; its state was checked. */
+export async function finishLogin(
+  server: HttpServer,
+  { draft, provider, redirectUrl }: StartedLogin,
+  answer: URLSearchParams,
+  options: StepOptions,
+): Promise<StoredLogin> {
+  const { exchangeAuthorization, IssuerMismatchError } = await import('../sdk.js');
+  const code = answer.get('code');
+  if (code === null) throw refused(server, answer.get('error') ?? '');
+  const { authorizationServerMetadata: metadata, authorizationServerUrl: address = server.url } = draft.discovery ?? {};
+  const iss = answer.get('iss');
+  // With metadata the SDK compares the issuers.
+  if (metadata === undefined && iss !== null && !isSameIssuer(iss, address))
+    throw new IssuerMismatchError('authorization_response', address, iss);
+  // Not with `auth`, which would retry a rejected code and print messages of the login server.
+  const tokens = await exchangeAuthorization(address, {
+    metadata,
+    clientInformation: (await provider.clientInformation()) ?? { client_id: '' },
+    authorizationCode: code,
+    iss: iss ?? undefined,
+    codeVerifier: draft.verifier ?? '',
+    redirectUri: redirectUrl,
+    resource: draft.resource,
+    fetchFn: createLoginFetch({ ...options, server }),
+  });
+  // RFC 6749, 5.1: without a scope in the response, the requested one was granted.
+  const scope = tokens.scope ?? draft.authorizationUrl?.searchParams.get('scope') ?? undefined;
+  return toStored(draft, { ...tokens, scope }, server, options.world.now());
+}
+
+// What was granted before is asked for again.
+function joinScopes(...scopes: readonly (string | undefined)[]): string | undefined {
+  return [...new Set(scopes.flatMap((scope) => scope?.split(' ') ?? []))].join(' ') || undefined;
+}
+
+/** Creates the OAuth provider of one login, which writes to the draft. */
+export function createProvider(
+  draft: Draft,
+  server: HttpServer,
+  {
+    directory,
+    redirectUrl,
+    state,
+  }: { readonly directory: string; readonly redirectUrl: string; readonly state: string },
+): OAuthClientProvider {
+  const known = findClient(server, directory);
+  const save =
+    <Key extends keyof Draft>(key: Key) =>
+    (value: NonNullable<Draft[Key]>): void => {
+      draft[key] = value;
+    };
+  return {
+    redirectUrl,
+    clientMetadata: {
+      client_name: 'wield',
+      redirect_uris: [redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    },
+    state: () => state,
+    clientInformation: () => known ?? draft.client,
+    saveClientInformation: known === undefined ? save('client') : undefined,
+    tokens: () => undefined,
+    saveTokens: () => {},
+    redirectToAuthorization: save('authorizationUrl'),
+    saveCodeVerifier: save('verifier'),
+    codeVerifier: () => draft.verifier ?? '',
+    saveDiscoveryState: save('discovery'),
+    discoveryState: () => draft.discovery,
+    saveResourceUrl: save('resource'),
+  };
+}
+
+// The client of the entry, bound to the configured issuer, or that of the first login, so that another login server does not
+// receive its secret.
+function findClient(
+  server: HttpServer,
+  directory: string,
+): (OAuthClientInformationMixed & { issuer?: string | undefined }) | undefined {
+  const { oauth } = server;
+  if (oauth?.clientId === undefined) return undefined;
+  const before = readBefore(server, directory);
+  return {
+    client_id: oauth.clientId,
+    client_secret: oauth.clientSecret,
+    issuer: oauth.issuer ?? (before?.client.id === oauth.clientId ? before.issuer : undefined),
+  };
+}
+
+/** Sends a ping without authorization: a server that requires a login answers with where to get it. */
+export async function probe(
+  server: HttpServer,
+  { lookup, signal }: Pick<OAuthOptions, 'lookup' | 'signal'>,
+): Promise<Response> {
+  const { url, headers } = server;
+  const ask = createGuardedFetch({ url, headers, timeoutMs: PROBE_TIMEOUT_MS, lookup });
+  const response = await ask(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    signal,
+  });
+  await response.body?.cancel();
+  return response;
+}
+
+// A login that cannot be read will be replaced.
+export function readBefore(server: HttpServer, directory: string): StoredLogin | undefined {
+  return orNothing(() => readLogin(directory, server));
+}
+
+/** Whether the entry names a client that was registered by hand. */
+export function isRegistered({ oauth }: HttpServer): boolean {
+  return oauth?.clientId !== undefined;
+}
+
+function refused(server: HttpServer, code: string): ToolError {
+  const shown = /^[a-z_]{1,40}$/.test(code) ? `: ${code}` : '';
+  return new ToolError('denied', `the login to ${server.name} was refused${shown}`, {
+    hint: `to try again: ${loginCommand(server)}`,
+  });
+}
+
+// The page is opened in the user's browser, so it must be an HTTPS URL; it is printed too, so it must not be long.
+function assertShowable(url: URL | undefined, server: HttpServer): URL {
+  const local = url?.protocol === 'http:' && classifyHost(url.hostname).class === 'loopback';
+  const isPage =
+    url !== undefined && (url.protocol === 'https:' || local) && url.username === '' && url.password === '';
+  if (isPage && url.href.length <= MAX_PAGE_URL) return url;
+  const fault = isPage ? `has a URL of more than ${MAX_PAGE_URL} characters` : 'is not an https:// URL';
+  throw new ToolError('unavailable', `cannot log in to ${server.name}: its login page ${fault}`, {
+    hint: 'report this to the operator of the server',
+  });
+}
+
+/** Returns the error of a login that failed. */
+export function explain(thrown: unknown, server: HttpServer, { discovery, client }: Draft): ToolError {
+  const missing = !isRegistered(server) && client === undefined && discovery !== undefined;
+  const failure = toLoginFailure(thrown, server);
+  if (failure === thrown || !missing) return failure;
+  const metadata = discovery.authorizationServerMetadata;
+  if (metadata === undefined) {
+    return new ToolError('unavailable', `${server.name} does not support login`, {
+      hint: 'if it needs a key, add a reference to it to the headers of its entry',
+    });
+  }
+  if (metadata.registration_endpoint !== undefined) return failure;
+  return new ToolError('unavailable', `${server.name}: its login server does not support client registration`, {
+    hint: 'register a client there by hand and set oauth.clientId in the entry of the server',
+    data: { server: server.name, issuer: metadata.issuer },
+  });
+}

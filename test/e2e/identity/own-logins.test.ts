@@ -1,0 +1,109 @@
+// Servers at which every user has a login of their own: links, accounts, renewal, lists and logout.
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { describe, expect } from 'vitest';
+import { wield } from '../../support/cli.js';
+import { callTool, connectStdio } from '../../support/clients.js';
+import { findLink, logInAt, type OwnLogins, startOwnLogins, type User } from '../../support/own-logins.js';
+import { onEnd } from '../../support/share.js';
+import { spec } from '../../support/spec.js';
+
+async function logIn(gateway: OwnLogins, user: User): Promise<void> {
+  const done = await logInAt(findLink(await gateway.call(user)), `${user}'s account`);
+  expect(done.status).toBe(200);
+}
+
+describe.concurrent('a server with a login of every user', () => {
+  for (const protocol of ['older', 'newer'] as const)
+    spec(
+      'IDN-21',
+      `sends a user to a page, and calls with their own account: ${protocol} protocol version`,
+      async () => {
+        const gateway = await startOwnLogins();
+        const asked = await gateway.call('ada', protocol);
+        expect(asked).toContain('notes: ada has to log in there first');
+        const link = findLink(asked);
+        expect(link.origin).toBe(new URL(gateway.url).origin);
+        const page = await fetch(link);
+        expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+        expect(await page.text()).toContain('This link is for ada only');
+        const done = await logInAt(link, "ada's account");
+        expect(await done.text()).toContain('ada is logged in to notes');
+        expect(await gateway.call('ada', protocol)).toBe("hello ada's account");
+        expect(await gateway.call('bob', protocol)).toContain('bob has to log in there first');
+        await logIn(gateway, 'bob');
+        expect(await gateway.call('bob', protocol)).toBe("hello bob's account");
+        expect(await gateway.call('ada', protocol)).toBe("hello ada's account");
+      },
+    );
+
+  for (const protocol of ['older', 'newer'] as const)
+    spec('IDN-21', `asks clients that can show a page during the call: ${protocol} protocol version`, async () => {
+      const gateway = await startOwnLogins();
+      const newer = protocol === 'newer' ? { versionNegotiation: { mode: 'auto' as const } } : {};
+      const client = new Client(
+        { name: 'test', version: '1' },
+        { ...newer, capabilities: { elicitation: { form: {}, url: {} } } },
+      );
+      let isDeclined = true;
+      client.setRequestHandler('elicitation/create', async ({ params }) => {
+        if (isDeclined || !('url' in params)) return { action: 'decline' };
+        await logInAt(new URL(params.url), "ada's account");
+        return { action: 'accept' };
+      });
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit: { headers: gateway.headers('ada') } }),
+      );
+      onEnd(() => client.close());
+      expect(await callTool(client, 'notes_whoami')).toMatchObject({ isError: true });
+      isDeclined = false;
+      expect(await callTool(client, 'notes_whoami')).toMatchObject({ content: [{ text: "hello ada's account" }] });
+    });
+
+  spec('IDN-22', 'renews the login of each user by itself, and asks again if it was revoked', async () => {
+    const gateway = await startOwnLogins({ expiresIn: 1 });
+    await logIn(gateway, 'ada');
+    await logIn(gateway, 'bob');
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const both = await Promise.all([gateway.call('ada'), gateway.call('bob'), gateway.call('ada')]);
+    expect(both).toEqual(["hello ada's account", "hello bob's account", "hello ada's account"]);
+    expect(gateway.login.refreshes.every(({ ok }) => ok)).toBe(true);
+    gateway.login.revokeAll();
+    gateway.login.expireAll();
+    expect(await gateway.call('ada')).toContain('has to log in there first');
+    await logIn(gateway, 'ada');
+    expect(await gateway.call('ada')).toBe("hello ada's account");
+  });
+
+  spec('IDN-23', 'is listed by the first user who logs in, if the machine has no login', async () => {
+    const gateway = await startOwnLogins({}, '', false);
+    const client = await gateway.connect('ada', 'older');
+    const said: string[] = [];
+    client.setNotificationHandler('notifications/message', ({ params }) => void said.push(String(params.data)));
+    const namesNow = async () => (await client.listTools()).tools.map(({ name }) => name);
+    expect(await namesNow()).not.toContain('notes_whoami');
+    await logInAt(findLink(said.join('\n')), "ada's account");
+    expect(await namesNow()).toContain('notes_whoami');
+    expect(await gateway.call('ada')).toBe("hello ada's account");
+    expect(await gateway.call('bob')).toContain('bob has to log in there first');
+  });
+
+  spec('IDN-24', 'logs a user out, and nobody else', async () => {
+    const gateway = await startOwnLogins();
+    await logIn(gateway, 'ada');
+    await logIn(gateway, 'bob');
+    const { workspace, login } = gateway;
+    expect((await wield(workspace, ['mcp', 'logout', 'notes', '--user', 'eve'])).stdout).toContain('Not logged in');
+    const out = await wield(workspace, ['mcp', 'logout', 'notes', '--user', 'ada']);
+    expect(out.stdout).toBe('Logged out of notes as ada.\n');
+    expect(login.revoked).toHaveLength(1);
+    expect(await gateway.call('ada')).toContain('has to log in there first');
+    expect(await gateway.call('bob')).toBe("hello bob's account");
+  });
+
+  spec('IDN-25', 'has one login for the person of the machine over stdio', async () => {
+    const { workspace } = await startOwnLogins();
+    const client = await connectStdio(workspace, 'newer');
+    expect(await callTool(client, 'notes_whoami')).toMatchObject({ content: [{ text: 'hello machine' }] });
+  });
+});
