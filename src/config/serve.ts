@@ -11,6 +11,7 @@ const issuer: Shape<IssuerSettings> = converted(
     audience: optional(text('the audience of tokens for this server')),
     'user-claim': optional(text('the name of a claim')),
     'groups-claim': optional(text('the name of a claim')),
+    'client-id': optional(text('the id of a client')),
     scopes: optional(strings),
   }),
   (given) => ({
@@ -18,6 +19,7 @@ const issuer: Shape<IssuerSettings> = converted(
     audience: given.audience,
     userClaim: given['user-claim'] ?? 'sub',
     groupsClaim: given['groups-claim'] ?? 'groups',
+    clientId: given['client-id'],
     scopes: given.scopes ?? [],
   }),
 );

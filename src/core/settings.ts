@@ -135,6 +135,8 @@ export interface IssuerSettings {
   readonly audience: string | undefined;
   /** The claim that names the user. */
   readonly userClaim: string;
+  /** The client of this server there, with which people log in on its pages (IDN-26). */
+  readonly clientId?: string | undefined;
   readonly groupsClaim: string;
   /** All of them are required. */
   readonly scopes: readonly string[];

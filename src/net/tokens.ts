@@ -107,6 +107,30 @@ function createProvider(
   };
 }
 
+/** Creates a function that returns the user of an ID token for a client (OpenID Connect); undefined if it is not valid. */
+export function createIdTokenVerifier(settings: IssuerSettings, debug: (message: string) => void) {
+  const keys = createKeys(settings, debug);
+  return async (token: string, { clientId, nonce }: { readonly clientId: string; readonly nonce: string }) => {
+    const jose = await import('jose');
+    const getKey = await keys();
+    if (getKey === undefined || token.length > MAX_TOKEN) return undefined;
+    try {
+      const { payload } = await jose.jwtVerify(token, getKey, {
+        issuer: settings.issuer,
+        audience: clientId,
+        algorithms: ALGORITHMS,
+        clockTolerance: LEEWAY_SECONDS,
+        requiredClaims: ['exp'],
+      });
+      const user = payload[settings.userClaim];
+      return payload.nonce === nonce && typeof user === 'string' ? user : undefined;
+    } catch (error) {
+      debug(`an ID token was refused: ${describe(error, jose.errors.JOSEError)}`);
+      return undefined;
+    }
+  };
+}
+
 // Errors of the library name claims and headers, and never their values.
 function describe(error: unknown, known: new (...args: never[]) => Error): string {
   return error instanceof known

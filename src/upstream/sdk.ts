@@ -19,6 +19,8 @@ export {
   fetchToken,
   IssuerMismatchError,
   refreshAuthorization,
+  registerClient,
   StreamableHTTPClientTransport,
   selectResourceURL,
+  startAuthorization,
 } from '@modelcontextprotocol/client';

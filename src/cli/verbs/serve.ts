@@ -11,6 +11,7 @@ import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-se
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
+import { createIdentify } from '../../upstream/login/identify.js';
 import { createLoginPages, LOGIN_PATH, type LoginPages } from '../../upstream/login/pages.js';
 import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { type Address, listen, parseAddress } from '../listen.js';
@@ -63,7 +64,16 @@ export const serve: Verb = {
     const fleet = isFront ? await openState(call) : undefined;
     const publicUrl = parsePublicUrl(call.flags.get('public-url'));
     const place: { origin: string | undefined } = { origin: publicUrl?.origin };
-    const pages = metrics && createLoginPages({ origin: () => place.origin, now: () => toolbox.machine.world.now() });
+    const pages =
+      metrics &&
+      createLoginPages({
+        origin: () => place.origin,
+        now: () => toolbox.machine.world.now(),
+        identify: createIdentify({
+          issuers: () => toolbox.state.configuration().settings.serve.auth,
+          debug: (message) => toolbox.machine.world.debug(message),
+        }),
+      });
     const report = createUnansweredReport(call.terminal, () => toolbox);
     const toolbox: NodeToolbox = openProfile(call, {
       guard: true,

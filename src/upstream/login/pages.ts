@@ -2,11 +2,11 @@
 
 import { toToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
-import type { HttpServer } from '../../core/upstream.js';
 import { classifyHost } from '../../net/address.js';
 import { isSecret } from '../../net/bearer.js';
 import { describeServer } from '../entries/mask.js';
 import { withLoginLock, writeLogin } from './file.js';
+import type { Identify } from './identify.js';
 import { createLinks, createOneTime, createSecret, LINK_MS, type LoginLink, type WantedLogin } from './links.js';
 import { type PageResponse, toPage, toRedirect } from './page.js';
 import {
@@ -24,6 +24,7 @@ export interface LoginPagesOptions {
   /** The origin by which browsers reach this server; undefined if it is not known. */
   readonly origin: () => string | undefined;
   readonly now: () => number;
+  readonly identify: Identify;
 }
 
 /** A request for a page. */
@@ -40,18 +41,18 @@ export interface LoginPages {
   answer(request: PageRequest): Promise<PageResponse>;
 }
 
-/** A login whose user is at the login server. */
-interface Flow {
-  readonly link: LoginLink;
-  readonly server: HttpServer;
-  readonly login: StartedLogin;
+/** A person who is at a login page, and what to do with its answer. */
+interface Step {
+  readonly redirectUrl: string;
   /** Only the browser that confirmed has it. */
   readonly cookie: string;
   readonly until: number;
+  readonly next: (answer: URLSearchParams) => Promise<PageResponse>;
 }
 
 export const LOGIN_PATH = '/login/';
 const CALLBACK_PATH = `${LOGIN_PATH}callback/`;
+const IDENTITY_PATH = `${LOGIN_PATH}identity`;
 const GONE = toPage(404, [
   'This link is not valid: it was used, or is too old.',
   'Call the tool again for another one.',
@@ -59,45 +60,71 @@ const GONE = toPage(404, [
 const FOREIGN = toPage(400, ['This answer belongs to no login of this browser.', 'Call the tool again to start over.']);
 
 /** Creates the login pages of a server process. */
-export function createLoginPages({ origin, now }: LoginPagesOptions): LoginPages {
+export function createLoginPages({ origin, now, identify }: LoginPagesOptions): LoginPages {
   const links = createLinks(now);
-  const flows = createOneTime<Flow>(now);
+  const steps = createOneTime<Step>(now);
+  const send = (page: URL, state: string, step: Omit<Step, 'until'>): PageResponse => {
+    steps.add(state, { ...step, until: now() + LINK_MS });
+    return toRedirect(page, toCookie(state, step.cookie, step.redirectUrl));
+  };
 
   // The way back has the name of the server: the answer of one login server does not fit the login at another.
-  const start = async (link: LoginLink): Promise<PageResponse> => {
-    const { user, expand, directory, world } = link.wanted;
+  const logIn = async ({ wanted, done }: LoginLink): Promise<PageResponse> => {
+    const { user, expand, directory, world } = wanted;
     const server = expand();
     const redirectUrl = `${origin()}${CALLBACK_PATH}${encodeURIComponent(server.name)}`;
     const [state, cookie] = [createSecret(), createSecret()];
     const draft: Draft = isRegistered(server) ? {} : { redirect: redirectUrl };
-    try {
-      const login = { draft, provider: createProvider(draft, server, { directory, redirectUrl, state }), redirectUrl };
-      const page = await beginLogin(server, login, { world });
-      flows.add(state, { link, server, login, cookie, until: now() + LINK_MS });
-      return toRedirect(page, toCookie(state, cookie, redirectUrl));
-    } catch (thrown) {
-      return toFailure(explain(thrown, server, draft), user);
-    }
-  };
-  const finish = async (path: string, answer: URLSearchParams, cookies: string): Promise<PageResponse> => {
-    const state = answer.get('state') ?? '';
-    const flow = flows.find(state);
-    if (flow === undefined || !isSecret(readCookie(cookies, state), flow.cookie)) return FOREIGN;
-    const { link, server, login } = flow;
-    const { user, directory, world } = link.wanted;
-    if (path !== new URL(login.redirectUrl).pathname) return FOREIGN;
-    flows.take(state);
-    try {
+    const guard = async (work: () => Promise<PageResponse>): Promise<PageResponse> => {
+      try {
+        return await work();
+      } catch (thrown) {
+        return toFailure(explain(thrown, server, draft), user);
+      }
+    };
+    const finish = async (login: StartedLogin, answer: URLSearchParams): Promise<PageResponse> => {
       const stored = await finishLogin(server, login, answer, { world });
       await withLoginLock(server, { directory, world }, async () => writeLogin(directory, server, { ...stored, user }));
+      done.resolve();
+      const name = quoteOutside(server.name, 60);
+      return toPage(200, [`${nameOf(user)} is logged in to ${name}.`, 'You can close this window.']);
+    };
+    return guard(async () => {
+      const login = { draft, provider: createProvider(draft, server, { directory, redirectUrl, state }), redirectUrl };
+      const page = await beginLogin(server, login, { world });
+      return send(page, state, { redirectUrl, cookie, next: (answer) => guard(() => finish(login, answer)) });
+    });
+  };
+
+  // Where the identity provider can say who is at the browser, it must be the user of the link (IDN-26).
+  const start = async (link: LoginLink): Promise<PageResponse> => {
+    const { user } = link.wanted;
+    const redirectUrl = `${origin()}${IDENTITY_PATH}`;
+    const [state, cookie] = [createSecret(), createSecret()];
+    try {
+      const started = await identify(user.issuer, { redirectUrl, state });
+      if (started === undefined) return await logIn(link);
+      const next = async (answer: URLSearchParams): Promise<PageResponse> => {
+        try {
+          if ((await started.finish(answer)) === user.user) return await logIn(link);
+        } catch (thrown) {
+          return toFailure(thrown, user);
+        }
+        return toPage(403, [`This link is for ${nameOf(user)}, and you logged in as somebody else.`]);
+      };
+      return send(started.page, state, { redirectUrl, cookie, next });
     } catch (thrown) {
-      return toFailure(explain(thrown, server, login.draft), user);
+      return toFailure(thrown, user);
     }
-    link.done.resolve();
-    return toPage(200, [
-      `${nameOf(user)} is logged in to ${quoteOutside(server.name, 60)}.`,
-      'You can close this window.',
-    ]);
+  };
+
+  const resume = async (path: string, answer: URLSearchParams, cookies: string): Promise<PageResponse> => {
+    const state = answer.get('state') ?? '';
+    const step = steps.find(state);
+    if (step === undefined || !isSecret(readCookie(cookies, state), step.cookie)) return FOREIGN;
+    if (path !== new URL(step.redirectUrl).pathname) return FOREIGN;
+    steps.take(state);
+    return step.next(answer);
   };
 
   return {
@@ -109,7 +136,8 @@ export function createLoginPages({ origin, now }: LoginPagesOptions): LoginPages
     },
     async answer({ method, target, cookie = '' }) {
       const { pathname, searchParams } = new URL(target, 'http://localhost');
-      if (method === 'GET' && pathname.startsWith(CALLBACK_PATH)) return finish(pathname, searchParams, cookie);
+      const isAnswer = pathname === IDENTITY_PATH || pathname.startsWith(CALLBACK_PATH);
+      if (method === 'GET' && isAnswer) return resume(pathname, searchParams, cookie);
       const id = pathname.slice(LOGIN_PATH.length);
       // Programs that look at links before people do only read the page.
       if (method === 'GET' || method === 'HEAD') {

@@ -43,7 +43,7 @@ export async function beginLogin(
     scope: options.scope ?? server.oauth?.scope ?? joinScopes(readScope(asked), options.before?.scope),
     forceReauthorization: true,
   });
-  return assertShowable(draft.authorizationUrl, server);
+  return assertShowable(draft.authorizationUrl, server.name);
 }
 
 /** Exchanges the answer of the login page for tokens; its state was checked. */
@@ -172,13 +172,13 @@ function refused(server: HttpServer, code: string): ToolError {
 }
 
 // The page is opened in the user's browser, so it must be an HTTPS URL; it is printed too, so it must not be long.
-function assertShowable(url: URL | undefined, server: HttpServer): URL {
+export function assertShowable(url: URL | undefined, name: string): URL {
   const local = url?.protocol === 'http:' && classifyHost(url.hostname).class === 'loopback';
   const isPage =
     url !== undefined && (url.protocol === 'https:' || local) && url.username === '' && url.password === '';
   if (isPage && url.href.length <= MAX_PAGE_URL) return url;
   const fault = isPage ? `has a URL of more than ${MAX_PAGE_URL} characters` : 'is not an https:// URL';
-  throw new ToolError('unavailable', `cannot log in to ${server.name}: its login page ${fault}`, {
+  throw new ToolError('unavailable', `cannot log in to ${name}: its login page ${fault}`, {
     hint: 'report this to the operator of the server',
   });
 }

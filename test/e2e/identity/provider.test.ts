@@ -7,7 +7,8 @@ import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect } from 'vitest';
 import { wield } from '../../support/cli.js';
-import { createLogin, type PersonsLogin, serveBehindProxy, startOidc } from '../../support/oidc.js';
+import { createBrowser, createLogin, type PersonsLogin, serveBehindProxy, startOidc } from '../../support/oidc.js';
+import { findLink, startOwnLogins } from '../../support/own-logins.js';
 import { onEnd, share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import { trustNow } from '../../support/trusted.js';
@@ -69,6 +70,31 @@ describe.concurrent('a login at a real identity provider', () => {
         expect(records.map(({ user }: { user: string }) => user).sort()).toEqual(['ada', 'bob']);
       },
     );
+
+  spec('IDN-26', 'proves who is at the login page of a server behind', async () => {
+    const gateway = await startOwnLogins({}, `[serve.auth]\nissuer = "${issuer()}"\nscopes = ["mcp"]\n`);
+    const ada = await GENERATIONS.second(new URL(gateway.url), createLogin('ada'));
+    const call = async () => JSON.stringify(await ada.callTool({ name: 'notes_whoami', arguments: {} }));
+    const openAs = async (name: string) => {
+      const browser = createBrowser();
+      const confirmed = await browser.open(findLink(await call()), {});
+      const page = new URL(confirmed.headers.get('location')!);
+      expect(page.origin).toBe(issuer());
+      return { browser, answer: await browser.open(await browser.logIn(page, name)) };
+    };
+    const foreign = await openAs('bob');
+    expect(foreign.answer.status).toBe(403);
+    expect(await foreign.answer.text()).toContain('you logged in as somebody else');
+    const own = await openAs('ada');
+    const page = new URL(own.answer.headers.get('location')!);
+    expect(page.origin).toBe(gateway.login.issuer);
+    page.searchParams.set('account', 'of Ada');
+    const answered = await own.browser.open(page);
+    expect((await own.browser.open(new URL(answered.headers.get('location')!))).status).toBe(200);
+    expect(await call()).toContain('hello of Ada');
+    // Another user, although the name is the same.
+    expect(await gateway.call('ada')).toContain('has to log in there first');
+  });
 
   spec('IDN-20', 'makes the guide true: from nothing to two people with different rights', async () => {
     const [, section = ''] = /## From nothing to two people\n(.*?)\n## /s.exec(readFileSync(GUIDE, 'utf8')) ?? [];
