@@ -1,7 +1,8 @@
 // Findings of `wield check` as SARIF 2.1.0, for services that show them beside the code.
 
 import { existsSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { CheckFinding } from '../formats/check.js';
 
 declare const WIELD_VERSION: string;
@@ -15,7 +16,9 @@ const RULES = [
 export function toSarif(findings: readonly CheckFinding[], directory: string, base: string) {
   const results = findings.map(({ level, path, pointer, line, column, message, hint }) => {
     const region = { startLine: line ?? 1, ...(column === undefined ? {} : { startColumn: column }) };
-    const physicalLocation = { artifactLocation: { uri: toUri(relative(base, locate(directory, path))) }, region };
+    // A file of the machine is not in the repository.
+    const uri = isAbsolute(path) ? pathToFileURL(path).href : toUri(relative(base, locate(directory, path)));
+    const physicalLocation = { artifactLocation: { uri }, region };
     const logicalLocations = pointer === '' ? {} : { logicalLocations: [{ fullyQualifiedName: pointer }] };
     return {
       ruleId: level,

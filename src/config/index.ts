@@ -15,6 +15,7 @@ import { listManaged } from './managed.js';
 import { effectiveValues, toSettings } from './merge.js';
 import { type NarrowingOptions, narrow, type Profile, toProfiles } from './profile.js';
 import { readConfigFile, unusable } from './read.js';
+import { type RuleTests, runRuleTests } from './rule-tests.js';
 import type { ConfigFile, ConfigValue, Layer } from './value.js';
 
 export type { ConfigValue, Layer } from './value.js';
@@ -28,6 +29,8 @@ export interface Configuration {
   readonly profiles: ReadonlyMap<string, Profile>;
   /** Its rules. */
   readonly policy: Policy;
+  /** The outcome of the tests of its rules. */
+  readonly tests: RuleTests;
   /** Why nothing may run, if a file is invalid. */
   readonly fault: string | undefined;
 }
@@ -71,7 +74,8 @@ export function createConfiguration(options: ConfigurationOptions): ReadConfigur
       files,
       (texts) => {
         const layers = files.map((file, at) => readConfigFile(file, layerOf(at), texts[at]));
-        const whole = toConfiguration(fault === undefined ? layers : [unusable(fault.path, fault.what), ...layers]);
+        const read = fault === undefined ? layers : [unusable(fault.path, fault.what), ...layers];
+        const whole = toConfiguration(read, now());
         return { ...whole, ...narrow(whole, { profile, mode, isGranted }) };
       },
       () => boundaryOf?.(workdir),
@@ -89,21 +93,26 @@ export function createConfiguration(options: ConfigurationOptions): ReadConfigur
   };
 }
 
-function toConfiguration(files: readonly ConfigFile[]): Configuration {
+function toConfiguration(files: readonly ConfigFile[], now: number): Configuration {
   const all = numbered(files.flatMap((one) => one.values));
   const values = effectiveValues(all, DEFAULT_VALUES);
-  const fault = files.find((one) => one.fault !== undefined)?.fault;
+  const invalid = files.find((one) => one.fault !== undefined)?.fault;
+  // Without all rules, nothing can be said about them.
+  const tests: RuleTests = invalid === undefined ? runRuleTests(all, toPolicy, now) : { passed: 0, problems: [] };
+  const fault = invalid ?? tests.fault;
   const profiles = toProfiles(all);
   return {
     settings: toSettings(values, all),
     entries: toEntries(values, all),
     problems: [
       ...files.flatMap((one) => one.problems),
+      ...tests.problems,
       ...findShadowedServers(values, all),
       ...findUnknownProfiles(values, profiles),
     ],
     profiles,
     policy: toPolicy(all, fault),
+    tests,
     fault,
   };
 }
@@ -141,7 +150,7 @@ function findShadowedServers(values: ReadonlyMap<string, ConfigValue>, all: read
 }
 
 // Highest layer first.
-function toPolicy(values: readonly ConfigValue[], fault: string | undefined): Policy {
+function toPolicy(values: readonly ConfigValue[], fault?: string): Policy {
   const rulesOf = (isProject: boolean): Rule[] =>
     values
       .filter(({ path, layer }) => path.join('.') === 'trust.rules' && (layer === 'project') === isProject)

@@ -5,7 +5,7 @@ import { KEYS } from './keys.js';
 import { sandboxLeaves } from './sandbox.js';
 
 /** Arrays of tables: each table is a separate value. */
-export const ARRAYS: readonly string[] = ['middleware', 'mcp.servers', 'sandbox.rules'];
+export const ARRAYS: readonly string[] = ['middleware', 'mcp.servers', 'sandbox.rules', 'trust.tests'];
 // Tables whose keys are names.
 const NAMED: readonly string[] = ['tools', 'mcpServers', 'profiles', 'sandbox', 'openapi'];
 

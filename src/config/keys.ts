@@ -29,6 +29,7 @@ import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
 import { allowedServers, allowedSources } from './allowance.js';
 import { approverList, notifyTable } from './approvals.js';
 import { openApiTable } from './openapi.js';
+import { ruleTest } from './rule-tests.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
 import { authTable, tokensTable } from './serve.js';
 
@@ -166,6 +167,13 @@ export const KEYS: Readonly<Record<string, Key>> = {
   repair: key(FLAG, 'replaces', 'repair', 'Repair common mistakes in input'),
   'allowed-tools': rules('The tools that may be called; see [Rules](#rules)'),
   'trust.rules': rules('Which calls run, ask first or are denied'),
+  'trust.tests': key(
+    { word: 'tables', shape: ruleTest },
+    'narrows',
+    null,
+    'What rules must decide, as [`[[trust.tests]]`](../guides/company-policy.md#tests-of-rules); one that fails denies everything',
+    RESTRICTS,
+  ),
   mode: key(MODE, 'replaces', 'view.mode', 'How models are shown the tools; see [many tools](../guides/many-tools.md)'),
   'profiles.*.tools': rules('The tools of this profile'),
   'profiles.*.rules': rules('Rules of this profile, where they are stricter'),

@@ -38,6 +38,15 @@ export interface Caller extends UserOf {
   readonly protocol?: ProtocolVersion;
 }
 
+/** Callers as people name them: at a shell, a model, or code. */
+export const CALLERS = {
+  user: { kind: 'person', door: 'cli' },
+  mcp: { kind: 'model', door: 'mcp' },
+  code: { kind: 'code', door: 'library' },
+} as const satisfies Record<string, Caller>;
+
+export type CallerName = keyof typeof CALLERS;
+
 /** What the policy decided about a call, and why. */
 export interface Verdict {
   /** Whether the call runs, needs consent or is refused. */

@@ -62,7 +62,9 @@ export const check: Verb = {
     const listed = directory === workdir ? toListed(await problems(), own.findings, directory) : [];
     const unmarked = directory === workdir ? await findUnmarked(toolbox, directory) : [];
     const checked = Math.max(own.checked, source.items);
+    const { tests } = state.configuration();
     const findings: Shown[] = [
+      ...tests.problems.flatMap((one) => toTestFinding(one, listed, directory)),
       ...own.findings.map((finding) => (source.items > 0 ? toSourceFinding(finding, directory) : finding)),
       ...listed,
       ...unmarked,
@@ -79,9 +81,19 @@ export const check: Verb = {
     const errors = left.filter((finding) => finding.level === 'error').length;
     const warnings = left.length - errors;
     if (sarif) printDocument(terminal, toSarif(left, directory, cwd));
-    else if (json) printJson(terminal, { ok: true, checked, errors, warnings, findings, skipped: source.skipped });
+    else if (json)
+      printJson(terminal, {
+        ok: true,
+        checked,
+        errors,
+        warnings,
+        findings,
+        skipped: source.skipped,
+        tests: { passed: tests.passed, failed: tests.problems.length },
+      });
     else {
       printFindings(terminal, findings);
+      if (tests.passed > 0) terminal.out(`  ${count(tests.passed, 'test')} of rules passed\n`);
       for (const { what, reason, paths } of source.skipped)
         terminal.out(`  ${count(paths.length, what)} not offered: ${sanitize(reason)}\n`);
       const sum = `${count(errors, 'error')}, ${count(warnings, 'warning')}`;
@@ -129,6 +141,17 @@ function toListed(problems: readonly Problem[], found: readonly CheckFinding[], 
     .map(({ severity, path, pointer = '', line, column, message, hint }) => {
       return { level: severity, path: relative(directory, path), pointer, line, column, message, hint };
     });
+}
+
+// POL-43: tests of rules concern every workspace, wherever their file is.
+function toTestFinding(
+  { path, line, message, hint }: Problem,
+  listed: readonly CheckFinding[],
+  directory: string,
+): CheckFinding[] {
+  if (listed.some((one) => one.message === message)) return [];
+  const shown = isWithin(directory, path) ? relative(directory, path) : path;
+  return [{ level: 'error', path: shown, pointer: '', line, message, hint }];
 }
 
 // Checked here, so that linting a workspace does not load the install code.

@@ -1,6 +1,6 @@
 // `wield explain`: shows which rule decides a call, and which rules do not match it.
 
-import type { Caller } from '../../core/caller.js';
+import { CALLERS, type Caller, type CallerName } from '../../core/caller.js';
 import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { parseJson } from '../../core/json.js';
 import { quoteOutside, revealHidden, shortenPath } from '../../core/text.js';
@@ -10,12 +10,6 @@ import { inputName, readInput } from '../input.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { option, usageError, type Verb } from '../verb.js';
-
-const CALLERS: Readonly<Record<string, Caller>> = {
-  user: { kind: 'person', door: 'cli' },
-  mcp: { kind: 'model', door: 'mcp' },
-  code: { kind: 'code', door: 'library' },
-};
 
 export const explain: Verb = {
   name: 'explain',
@@ -31,7 +25,7 @@ export const explain: Verb = {
     const [ref] = positionals;
     if (ref === undefined)
       throw usageError('missing tool name; usage: wield explain <tool>', 'wield list shows the tools');
-    const caller = CALLERS[String(flags.get('as') ?? 'user')]!;
+    const caller: Caller = CALLERS[(flags.get('as') ?? 'user') as CallerName];
     const source = flags.get('input');
     const input =
       source === undefined

@@ -129,7 +129,9 @@ describe.concurrent('servers', () => {
         ['mcp', 'add', 'a', '--yes', '--', 'npx', '-y', 'x'],
       ];
       for (const args of attempts)
-        expect(json(await wield(workspace, [...args.slice(0, 3), '--json', ...args.slice(3)])).error).toMatchObject({ code: 'denied' });
+        expect(json(await wield(workspace, [...args.slice(0, 3), '--json', ...args.slice(3)])).error).toMatchObject({
+          code: 'denied',
+        });
       const client = workspace.write(
         'client.json',
         JSON.stringify({ mcpServers: { b: { command: 'npx', args: ['x'] } } }),
