@@ -1,13 +1,16 @@
 // The users of `wield serve --http`: by named tokens, or by tokens of identity providers (IDN-1).
 
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ServeSettings } from '../core/settings.js';
 import { quoteOutside } from '../core/text.js';
 import type { AccessOptions } from '../mcp-server/access.js';
 import type { Identity } from '../mcp-server/identity.js';
 import { isSecret } from '../net/bearer.js';
-import { createVerifier, type TokenFault } from '../net/tokens.js';
+import type { TokenFault } from '../net/claims.js';
+import { createVerifier } from '../net/tokens.js';
 import type { NodeToolbox } from '../node.js';
+import { expandCredentials } from '../upstream/entries/expand.js';
 import { openTokenFile } from './tokens.js';
 import { usageError, type VerbCall } from './verb.js';
 
@@ -64,8 +67,20 @@ function createUsers(
       call.terminal,
     ),
   }));
+  // Read again for every use, so that a new secret needs no restart.
+  const expand = (secret: string): string => {
+    const from = {
+      name: 'serve.auth',
+      url: 'https://localhost',
+      values: [secret],
+      file: join(machine.wieldHome, 'config.toml'),
+    };
+    return expandCredentials(from, { ...machine.world, workdir: machine.wieldHome }).values[0]!;
+  };
   const verify =
-    auth.length === 0 ? undefined : createVerifier({ issuers: auth, audience: audienceOf(auth, publicUrl), debug });
+    auth.length === 0
+      ? undefined
+      : createVerifier({ issuers: auth, audience: audienceOf(auth, publicUrl), expand, debug });
   // IDN-12: one that is unknown would not limit anything.
   const isLimited = ({ profile }: Identity): boolean =>
     profile === undefined || state.configuration().profiles.has(profile);

@@ -323,7 +323,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'serve.auth': own(
     { word: 'table', shape: authTable },
     'serve.auth',
-    'An [identity provider](../guides/team-gateway.md) whose tokens `wield serve --http` accepts: `issuer`, `audience`, `user-claim`, `groups-claim`, `client-id`, `scopes`; several as `[[serve.auth]]`',
+    'An [identity provider](../guides/team-gateway.md) whose tokens `wield serve --http` accepts: `issuer`, `audience`, `user-claim`, `groups-claim`, `client-id`, `scopes`, `introspection`; several as `[[serve.auth]]`',
     RESTRICTS,
   ),
   'serve.tokens': own(

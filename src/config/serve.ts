@@ -2,8 +2,18 @@
 
 import type { IssuerSettings, NamedToken } from '../core/settings.js';
 import { checked, converted, list, object, optional, record, type Shape, strings, text } from '../core/shape.js';
+import { reference } from './openapi.js';
 
 const ISSUER = /^https:\/\/[^\s@?#]+$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s@?#]*)?$/;
+
+const introspection = converted(
+  object({
+    'client-id': text('the id of a client'),
+    'client-secret': reference,
+    url: optional(text('an address such as "https://id.example.com/introspect"', ISSUER)),
+  }),
+  ({ 'client-id': clientId, 'client-secret': clientSecret, url }) => ({ clientId, clientSecret, url }),
+);
 
 const issuer: Shape<IssuerSettings> = converted(
   object({
@@ -13,6 +23,7 @@ const issuer: Shape<IssuerSettings> = converted(
     'groups-claim': optional(text('the name of a claim')),
     'client-id': optional(text('the id of a client')),
     scopes: optional(strings),
+    introspection: optional(introspection),
   }),
   (given) => ({
     issuer: given.issuer,
@@ -21,6 +32,7 @@ const issuer: Shape<IssuerSettings> = converted(
     groupsClaim: given['groups-claim'] ?? 'groups',
     clientId: given['client-id'],
     scopes: given.scopes ?? [],
+    introspection: given.introspection,
   }),
 );
 
@@ -40,6 +52,9 @@ export const authTable: Shape<readonly IssuerSettings[]> = checked(
   (all, fail) => {
     if (new Set(all.map((one) => one.issuer)).size < all.length)
       fail([], 'names an issuer twice', 'keep one table for each issuer');
+    // A token would be sent to a provider that did not issue it.
+    if (all.filter((one) => one.introspection !== undefined).length > 1)
+      fail([], 'has introspection twice', 'keep it for the one provider whose tokens are opaque');
   },
 );
 

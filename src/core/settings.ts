@@ -140,6 +140,17 @@ export interface IssuerSettings {
   readonly groupsClaim: string;
   /** All of them are required. */
   readonly scopes: readonly string[];
+  /** How opaque tokens are checked (RFC 7662); without it they are refused. */
+  readonly introspection?: IntrospectionSettings | undefined;
+}
+
+/** The client that asks an identity provider about tokens. */
+export interface IntrospectionSettings {
+  readonly clientId: string;
+  /** A reference: `${VARIABLE}` or `file:~/path`. */
+  readonly clientSecret: string;
+  /** By default that of the provider's metadata. */
+  readonly url?: string | undefined;
 }
 
 /** A bearer token of a user without an identity provider. */

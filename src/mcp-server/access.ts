@@ -1,7 +1,7 @@
 // Access control of the HTTP server: Host, Origin and bearer token, checked before the body is read (SRV-5).
 
 import { isSecret } from '../net/bearer.js';
-import type { TokenFault } from '../net/tokens.js';
+import type { TokenFault } from '../net/claims.js';
 import type { Identity } from './identity.js';
 
 /** Who may use a server. */
@@ -39,7 +39,7 @@ export type ReadHeader = (name: string) => string | undefined;
 
 /** Why a request is not allowed. */
 export interface Refusal {
-  readonly status: 401 | 403;
+  readonly status: 401 | 403 | 503;
   readonly message: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -74,6 +74,9 @@ export async function authenticate(header: ReadHeader, access: AccessOptions): P
 }
 
 function unauthorized({ resource }: AccessOptions, fault?: TokenFault): Refusal {
+  // IDN-13: nobody is let in, and a client keeps its token.
+  if (fault?.error === 'unavailable')
+    return { status: 503, message: 'the token cannot be checked now', headers: { 'retry-after': '1' } };
   const terms = [
     'realm="wield"',
     ...(resource === undefined ? [] : [`resource_metadata="${metadataUrl(resource)}"`]),

@@ -1,23 +1,13 @@
 // Verifies access tokens of identity providers (RFC 9068): JSON Web Tokens, signed with keys that the provider publishes.
 
 import { createHash } from 'node:crypto';
-import { isToolError } from '../core/error.js';
+import { isToolError, orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { IssuerSettings } from '../core/settings.js';
-import { createGuardedFetch, type Fetch } from './fetch.js';
-
-/** A user, as a token says. */
-export interface TokenUser {
-  readonly user: string;
-  readonly groups: readonly string[];
-  readonly issuer: string;
-}
-
-/** Why a token is refused; the reason contains nothing of it. */
-export interface TokenFault {
-  readonly error: 'invalid_token' | 'insufficient_scope';
-  readonly reason: string;
-}
+import { invalid, type TokenFault, type TokenUser, toUser, type Verified } from './claims.js';
+import { createGuardedFetch } from './fetch.js';
+import { createIntrospection, type IntrospectionOptions } from './introspection.js';
+import { addressOf, readMetadata } from './metadata.js';
 
 export type VerifyToken = (token: string) => Promise<TokenUser | TokenFault>;
 
@@ -25,6 +15,8 @@ export interface VerifierOptions {
   readonly issuers: readonly IssuerSettings[];
   /** Of issuers without one of their own. */
   readonly audience: string;
+  /** Expands references to secrets. */
+  readonly expand: IntrospectionOptions['expand'];
   readonly debug: (message: string) => void;
 }
 
@@ -45,8 +37,6 @@ const ALGORITHMS = [
 const TYPES = ['at+jwt', 'application/at+jwt', 'jwt'];
 const LEEWAY_SECONDS = 60;
 const MAX_TOKEN = 12 * 1024;
-const MAX_USER = 256;
-const MAX_GROUPS = 500;
 const FETCH_MS = 5000;
 const MAX_BYTES = 1024 * 1024;
 // At most once a minute for a key that is not known, and every ten minutes for keys that were withdrawn.
@@ -55,30 +45,79 @@ const RELOAD_MS = 10 * 60_000;
 // A verified token is not verified again for a minute.
 const REMEMBER_MS = 60_000;
 const MAX_REMEMBERED = 1000;
+// How long an opaque token stays refused without asking again.
+const REFUSED_MS = 10_000;
 
 /** Creates a function that verifies tokens. It never rejects, and never repeats a token. */
-export function createVerifier({ issuers, audience, debug }: VerifierOptions): VerifyToken {
+export function createVerifier({ issuers, audience, expand, debug }: VerifierOptions): VerifyToken {
   const providers = new Map(issuers.map((one) => [one.issuer, createProvider(one, audience, debug)]));
+  const introspect = createOpaque(issuers, audience, expand, debug);
   const verified = new Map<string, { readonly user: TokenUser; readonly until: number }>();
+  const verify = async (token: string, digest: string): Promise<Verified | TokenFault> => {
+    if (!isSigned(token))
+      return introspect?.(token, digest, verified.has(digest)) ?? invalid('opaque tokens are not accepted here');
+    const issuer = issuerOf(token);
+    const provider = issuer === undefined ? undefined : providers.get(issuer);
+    if (provider === undefined) return invalid('the token is not of an issuer that is configured here');
+    return provider(token);
+  };
   return async (token) => {
     if (token.length > MAX_TOKEN) return invalid('the token is too long');
     const digest = createHash('sha256').update(token).digest('base64');
     const known = verified.get(digest);
     if (known !== undefined && known.until > Date.now()) return known.user;
-    verified.delete(digest);
-    const issuer = issuerOf(token);
-    const provider = issuer === undefined ? undefined : providers.get(issuer);
-    if (provider === undefined) return invalid('the token is not of an issuer that is configured here');
-    const found = await provider(token);
-    if ('error' in found) return found;
+    const found = await verify(token, digest);
+    if ('error' in found) {
+      // One that cannot be checked now may be valid again.
+      if (found.error !== 'unavailable') verified.delete(digest);
+      return found;
+    }
     const { expires, ...user } = found;
+    verified.delete(digest);
     verified.set(digest, { user, until: Math.min(expires * 1000, Date.now() + REMEMBER_MS) });
     if (verified.size > MAX_REMEMBERED) verified.delete(verified.keys().next().value!);
     return user;
   };
 }
 
-type Verified = TokenUser & { readonly expires: number };
+type Opaque = (token: string, digest: string, isKnown: boolean) => Promise<Verified | TokenFault>;
+
+// Only one issuer has it: the token of one must not be sent to another.
+function createOpaque(
+  issuers: VerifierOptions['issuers'],
+  audience: string,
+  expand: VerifierOptions['expand'],
+  debug: VerifierOptions['debug'],
+): Opaque | undefined {
+  const settings = issuers.find(({ introspection }) => introspection !== undefined);
+  if (settings?.introspection === undefined) return undefined;
+  const { introspection } = settings;
+  const introspect = createIntrospection({ settings: { ...settings, introspection }, audience, expand, debug });
+  const refused = new Map<string, { readonly fault: TokenFault; readonly until: number }>();
+  const asking = new Map<string, Promise<Verified | TokenFault>>();
+  const askOnce = async (token: string, digest: string, isKnown: boolean): Promise<Verified | TokenFault> => {
+    const found = await introspect(token, isKnown);
+    if ('error' in found && found.error !== 'unavailable') {
+      refused.delete(digest);
+      refused.set(digest, { fault: found, until: performance.now() + REFUSED_MS });
+      if (refused.size > MAX_REMEMBERED) refused.delete(refused.keys().next().value!);
+    }
+    return found;
+  };
+  return (token, digest, isKnown) => {
+    const known = refused.get(digest);
+    if (known !== undefined && known.until > performance.now()) return Promise.resolve(known.fault);
+    const running = asking.get(digest) ?? askOnce(token, digest, isKnown).finally(() => asking.delete(digest));
+    asking.set(digest, running);
+    return running;
+  };
+}
+
+// Such a token is never sent to a provider, also if its signature is wrong.
+function isSigned(token: string): boolean {
+  const parts = token.split('.');
+  return parts.length === 3 && isRecord(decode(parts[0]!));
+}
 
 function createProvider(
   settings: IssuerSettings,
@@ -140,37 +179,14 @@ function describe(error: unknown, known: new (...args: never[]) => Error): strin
       : 'it cannot be read';
 }
 
-function toUser(payload: Readonly<Record<string, unknown>>, settings: IssuerSettings): Verified | TokenFault {
-  const { userClaim, groupsClaim, scopes, issuer } = settings;
-  const granted = scopesOf(payload);
-  const missing = scopes.filter((scope) => !granted.includes(scope));
-  if (missing.length > 0) return { error: 'insufficient_scope', reason: `it lacks the scope ${missing.join(' ')}` };
-  const user = payload[userClaim];
-  if (typeof user !== 'string' || !isName(user)) return invalid(`it has no valid claim ${userClaim}`);
-  const groups = payload[groupsClaim] ?? [];
-  const list = typeof groups === 'string' ? [groups] : groups;
-  if (!Array.isArray(list) || list.length > MAX_GROUPS || !list.every((one) => typeof one === 'string' && isName(one)))
-    return invalid(`its claim ${groupsClaim} is not a list of names`);
-  return { user, groups: [...new Set(list as string[])].sort(), issuer, expires: payload.exp as number };
-}
-
-function isName(text: string): boolean {
-  return text !== '' && text.length <= MAX_USER && !/\p{C}/u.test(text);
-}
-
-// `scope` is one text in RFC 9068; some providers send lists, or call it `scp`.
-function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly unknown[] {
-  return [scope, scp].flatMap((one) => (typeof one === 'string' ? one.split(' ') : Array.isArray(one) ? one : []));
-}
-
 // Not verified yet: only decides whose keys are used.
 function issuerOf(token: string): string | undefined {
-  try {
-    const payload: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
-    return isRecord(payload) && typeof payload.iss === 'string' ? payload.iss : undefined;
-  } catch {
-    return undefined;
-  }
+  const payload = decode(token.split('.')[1] ?? '');
+  return isRecord(payload) && typeof payload.iss === 'string' ? payload.iss : undefined;
+}
+
+function decode(part: string): unknown {
+  return orNothing((): unknown => JSON.parse(Buffer.from(part, 'base64url').toString('utf8')));
 }
 
 type GetKey = Parameters<typeof import('jose').jwtVerify>[1] & { reload(): Promise<void> };
@@ -191,7 +207,7 @@ function createKeys({ issuer }: IssuerSettings, debug: (message: string) => void
   const find = async (): Promise<GetKey | undefined> => {
     try {
       const { createRemoteJWKSet, customFetch } = await import('jose');
-      const url = await discover(issuer, fetch);
+      const url = addressOf(await readMetadata(issuer, fetch), 'jwks_uri', issuer);
       const keys = createRemoteJWKSet(url, {
         cooldownDuration: COOLDOWN_MS,
         cacheMaxAge: Number.POSITIVE_INFINITY,
@@ -223,33 +239,4 @@ function createKeys({ issuer }: IssuerSettings, debug: (message: string) => void
     }
     return found;
   };
-}
-
-// RFC 8414 and OpenID Connect name the document differently.
-async function discover(issuer: string, fetch: Fetch): Promise<URL> {
-  const { origin, pathname } = new URL(issuer);
-  const path = pathname.replace(/\/$/, '');
-  const addresses = [
-    `${origin}${path}/.well-known/openid-configuration`,
-    `${origin}/.well-known/oauth-authorization-server${path}`,
-  ];
-  for (const address of addresses) {
-    const response = await fetch(address, { headers: { accept: 'application/json' } });
-    if (!response.ok) {
-      await response.body?.cancel();
-      continue;
-    }
-    const document: unknown = await response.json();
-    if (!isRecord(document) || document.issuer !== issuer) throw new Error(`${address} is of another issuer`);
-    const keys = String(document.jwks_uri);
-    if (!URL.canParse(keys)) throw new Error(`${address} names no keys`);
-    const url = new URL(keys);
-    if (url.protocol !== 'https:' && new URL(issuer).protocol === 'https:') throw new Error('its keys need https');
-    return url;
-  }
-  throw new Error('it has no metadata');
-}
-
-function invalid(reason: string): TokenFault {
-  return { error: 'invalid_token', reason };
 }

@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
-import { sendJson } from './http.js';
+import { readBody, sendJson } from './http.js';
 import { onEnd } from './share.js';
 
 export interface IdentityProvider {
@@ -14,6 +14,14 @@ export interface IdentityProvider {
   sign(claims?: object, header?: object, key?: CryptoKey): Promise<string>;
   /** Replaces the key, as a provider does from time to time. */
   rotate(): Promise<void>;
+  /** What it answers about an opaque token; without one, that it is not active. */
+  readonly opaque: Map<string, object>;
+  /** The opaque tokens that it was asked about, with the credentials of the client. */
+  readonly asked: { readonly token: string; readonly credentials: string }[];
+  /** The claims of a valid opaque token, some of them replaced. */
+  active(claims?: object): object;
+  /** Answers questions about tokens with this status and body. */
+  breakIntrospection(status: number, body?: string, headers?: Record<string, string>): void;
   /** Does not answer any more. */
   stop(): void;
   readonly publicKey: () => JWK;
@@ -28,10 +36,23 @@ export async function createProvider(audience: string): Promise<IdentityProvider
     return { kid: `key-${++count}`, privateKey, jwk: await exportJWK(publicKey) };
   };
   let current = await next();
+  const opaque = new Map<string, object>();
+  const asked: IdentityProvider['asked'] = [];
+  let broken: { status: number; body: string | undefined; headers: Record<string, string> } | undefined;
   const server = createServer((request, response) => {
     if (isStopped) return void response.destroy();
     if (request.url === '/.well-known/openid-configuration')
-      return sendJson(response, { issuer, jwks_uri: `${issuer}/keys` });
+      return sendJson(response, { issuer, jwks_uri: `${issuer}/keys`, introspection_endpoint: `${issuer}/introspect` });
+    if (request.url === '/introspect') {
+      void readBody(request).then((body) => {
+        const token = new URLSearchParams(body).get('token') ?? '';
+        const credentials = Buffer.from(String(request.headers.authorization).slice(6), 'base64').toString();
+        asked.push({ token, credentials });
+        if (broken !== undefined) response.writeHead(broken.status, broken.headers).end(broken.body);
+        else sendJson(response, opaque.get(token) ?? { active: false });
+      });
+      return;
+    }
     reads++;
     sendJson(response, { keys: [{ ...current.jwk, kid: current.kid, alg: 'ES256', use: 'sig' }] });
   });
@@ -50,6 +71,15 @@ export async function createProvider(audience: string): Promise<IdentityProvider
       const payload = { iss: issuer, aud: audience, sub: 'ada', scope: 'mcp', exp: seconds + 300, ...claims };
       const typed = { alg: 'ES256', kid: current.kid, typ: 'at+jwt', ...header };
       return new SignJWT(payload).setProtectedHeader(typed).sign(key);
+    },
+    opaque,
+    asked,
+    active: (claims = {}) => {
+      const exp = Math.floor(Date.now() / 1000) + 300;
+      return { active: true, iss: issuer, aud: audience, sub: 'ada', scope: 'mcp', exp, ...claims };
+    },
+    breakIntrospection(status, body, headers = {}) {
+      broken = { status, body, headers };
     },
     async rotate() {
       current = await next();
