@@ -161,7 +161,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     const method = Object.hasOwn(methods, name) ? methods[name]! : undefined;
     if (method === undefined || method.version === (isNewer ? 'older' : 'newer'))
       throw new RpcError(ERROR.methodNotFound, 'Method not found');
-    if (isNewer) assertEnvelope(metaOf(params));
+    if (isNewer) assertEnvelope(name, metaOf(params));
     const fault = findParamsFault(method.params, params);
     if (fault !== undefined) {
       const code = WITH_INVALID_PARAMS.includes(name) ? ERROR.invalidParams : ERROR.internal;

@@ -134,10 +134,15 @@ function invalid(problem: string): RpcError {
   return new RpcError(ERROR.invalidRequest, `Bad Request: ${problem}`);
 }
 
-/** Throws a `RpcError` if `_meta` is not that of a request of the newer protocol version. */
-export function assertEnvelope(meta: Params = {}): void {
+/**
+ * Throws a `RpcError` if `_meta` is not that of a request of the newer protocol version. A connection has one version;
+ * subscriptions name theirs again, as in the SDK.
+ */
+export function assertEnvelope(method: string, meta: Params = {}): void {
   const [fault] = findEnvelopeFaults(meta);
   if (fault !== undefined) throw invalidEnvelope(fault);
+  if (method === 'subscriptions/listen' && meta[META.version] !== NEWER_VERSION)
+    throw unsupportedVersion(meta[META.version]);
 }
 
 function invalidEnvelope(fault: ReturnType<typeof findEnvelopeFaults>[number]): RpcError {

@@ -102,6 +102,18 @@ function callParams(random: Random): Node {
   return params;
 }
 
+const KINDS = ['tools', 'prompts', 'resources'];
+
+// At least one kind: the server of the SDK keeps a subscription to nothing open, and acknowledges every URI.
+function listenParams(random: Random): Node {
+  const notifications: Node = { [`${random.pick(KINDS)}ListChanged`]: true };
+  for (const kind of KINDS)
+    if (random.chance(0.3)) notifications[`${kind}ListChanged`] ??= random.pick([true, false, undefined]);
+  if (random.chance(0.2)) notifications.resourceSubscriptions = random.pick<unknown>([[], 'x', [1], null]);
+  if (random.chance(0.1)) notifications.other = random.pick(ODD);
+  return { notifications };
+}
+
 function validMessage(random: Random, id: unknown, isNewer: boolean): Node {
   const turn = random.next();
   const wrap = (params: Node): Node => (isNewer ? withEnvelope(random, params) : params);
@@ -114,7 +126,8 @@ function validMessage(random: Random, id: unknown, isNewer: boolean): Node {
   if (turn < 0.4) return request('tools/call', callParams(random));
   if (turn < 0.55)
     return request('tools/list', random.chance(0.7) ? undefined : { cursor: random.pick(['from:0', 'x', 'from:9']) });
-  if (turn < 0.62) return request('ping');
+  if (turn < 0.59) return request('ping');
+  if (turn < 0.62) return request('subscriptions/listen', listenParams(random));
   if (turn < 0.7) return request('server/discover', {});
   if (turn < 0.76) return initializeMessage(random, id);
   if (turn < 0.8) return { jsonrpc: '2.0', method: 'notifications/initialized' };
@@ -146,6 +159,12 @@ function asksForTask({ params }: Node): boolean {
   return ttl === undefined || typeof ttl === 'number';
 }
 
+function listensToNothing({ method, params }: Node): boolean {
+  const { notifications } = (params ?? {}) as Node;
+  if (method !== 'subscriptions/listen' || typeof notifications !== 'object' || notifications === null) return false;
+  return KINDS.every((kind) => (notifications as Node)[`${kind}ListChanged`] !== true);
+}
+
 function toText(random: Random, message: Node): string {
   const text = JSON.stringify(message);
   if (random.chance(0.97)) return text;
@@ -170,6 +189,6 @@ export function nextMessage(random: Random, id: unknown, isNewer: boolean): Gene
   const other = random.chance(0.1) ? !isNewer : isNewer;
   const valid = validMessage(random, id, other);
   const mutated = random.chance(0.3) ? mutate(random, valid) : valid;
-  const message = asksForTask(mutated) ? valid : mutated;
+  const message = asksForTask(mutated) || listensToNothing(mutated) ? valid : mutated;
   return { message, text: toText(random, message).replaceAll('\n', ' ') };
 }

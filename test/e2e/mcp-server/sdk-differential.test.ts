@@ -268,8 +268,19 @@ function createSdkHttp(toolbox: Toolbox): Fetch {
   };
 }
 
+// Returns the body of a response; that of a subscription is read until it is acknowledged.
+async function readBody({ body }: Response): Promise<string> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (/subscriptions\/acknowledged.*\n\n/.test(text)) break;
+  }
+  return text;
+}
+
 async function read(response: Response): Promise<readonly [number, string[]]> {
-  const text = await response.text();
+  const text = await readBody(response);
   const isStream = response.headers.get('content-type')?.includes('event-stream') ?? false;
   const messages = isStream
     ? [...text.matchAll(/^data: ([^\n]+)/gm)].map(([, data]) => data!)
