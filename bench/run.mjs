@@ -4,8 +4,11 @@
 // that the peers do.
 
 import { readdirSync } from 'node:fs';
+import { answerHelp } from '../scripts/usage.mjs';
 import { QUICK } from './support/measure.mjs';
 import { describeMachine, describeTime, formatTable, saveResults, updatePage } from './support/report.mjs';
+
+answerHelp(import.meta.url);
 
 const { NODE_EXTRA_CA_CERTS: _unused, ...environment } = process.env;
 process.env = environment;

@@ -8,6 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { licenses, writeLicenses, writeSbom } from './licenses.mjs';
 import { READABLE, writePrograms } from './programs.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;

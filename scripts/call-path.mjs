@@ -2,6 +2,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 /**
  * Each step with the function that runs it, called by name in `src/runtime/call.ts` or its `prepare.ts`.

@@ -8,6 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createServer } from 'vite';
 import { writeStalePrograms } from './programs.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PAGE = join(ROOT, 'docs/reports/crash-points.md');

@@ -16,6 +16,9 @@ import { parseArgs } from 'node:util';
 import { build } from 'vitepress';
 import { toApiPage } from '../site/api-page.mjs';
 import { API, addressOf, ROOT, readOutline } from '../site/outline.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const OUT = `${ROOT}site/dist`;
 const { values } = parseArgs({

@@ -7,6 +7,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const WIELD = fileURLToPath(new URL('../dist/cli/wield.cjs', import.meta.url));
 const SCREEN = 24;

@@ -10,6 +10,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const BINARY = fileURLToPath(new URL('../dist/cli/wield.cjs', import.meta.url));
 const CALLS = Number(process.env.WIELD_FLEET_CALLS ?? 10_000);

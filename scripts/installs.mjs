@@ -21,6 +21,9 @@ import { parseArgs } from 'node:util';
 import { createPath } from './bare-path.mjs';
 import { installNode } from './nodes.mjs';
 import { startRegistry } from './registry.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const WITH_NPM = ['npx', 'global', 'dependency'];

@@ -10,6 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createPath, OPTIONAL } from './bare-path.mjs';
 import { installNode } from './nodes.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const ORDINARY = 'wield-test';
@@ -34,14 +37,8 @@ const { values } = parseArgs({
     node: { type: 'string', default: '20.19.0,22,24' },
     without: { type: 'string', default: 'none,all,each' },
     part: { type: 'string', default: 'quick' },
-    help: { type: 'boolean', short: 'h', default: false },
   },
 });
-if (values.help) {
-  console.log('npm run machines -- [--place tmp,home,odd] [--user root,ordinary] [--node 20.19.0,22,24]');
-  console.log('                    [--without none,all,each,NAME…] [--part quick|all|FILE,…]');
-  process.exit();
-}
 const chosen = (name, known) => {
   const names = values[name].split(',');
   const unknown = known === undefined ? [] : names.filter((one) => !known.includes(one));

@@ -23,6 +23,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readMutations, readResults, saveResults } from './mutants-page.mjs';
 import { drawMutations } from './random-mutants.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TIMEOUT_MS = 240_000;

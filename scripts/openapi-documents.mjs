@@ -12,6 +12,9 @@ import { parse } from 'yaml';
 import { estimateTokens } from '../dist/core/text.js';
 import { listForClients } from '../dist/mcp-server/listing.js';
 import { createNodeToolbox } from '../dist/node.js';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const { callOperations, startRecorder } = (await runnerImport(join(ROOT, 'test/support/openapi-calls.ts'))).module;

@@ -18,6 +18,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const TASKS =

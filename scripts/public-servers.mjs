@@ -11,6 +11,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { driveApp } from './public-apps.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CACHE = process.env.WIELD_SERVERS_CACHE ?? join(homedir(), '.cache', 'wield-servers');

@@ -7,6 +7,15 @@ import { fileURLToPath } from 'node:url';
 
 const NODE_ENTRY = fileURLToPath(new URL('../dist/node.js', import.meta.url));
 
+// A word may lead through a file, which is an error of its own.
+function isFileAt(path) {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
 // What an agent fills in before a path: the directory of a skill or of its plugin.
 const PLACEHOLDER = /["']?(?:\$\{\w+\}|\$\w+|\{\{?\w+\}?\}|<[\w -]+>)["']?\//g;
 
@@ -23,7 +32,7 @@ const wordsOf = (text) =>
 // Returns the files that the texts of a skill name, and the texts that these name: in it, and elsewhere in its source, seen from
 // a text, from the skill, and from each directory above it. Relative to the skill.
 function findNamed(directory, source) {
-  const isFile = (path) => statSync(join(directory, path), { throwIfNoEntry: false })?.isFile() === true;
+  const isFile = (path) => isFileAt(join(directory, path));
   const isHidden = (path) => path.split('/').some((part) => /^(?:\.(?!\.$).*|node_modules|__pycache__)$/.test(part));
   const isInside = (path) => path !== '' && !relative(source, join(directory, path)).startsWith('..');
   const isNamed = (path) => isInside(path) && isFile(path) && !(path.startsWith('..') && isHidden(path));
@@ -59,7 +68,7 @@ function findInPlugin(directory, home) {
   const toFile = (word) => word.replace(/^~/, home);
   return [...new Set(words)]
     .filter((word) => /\.wield\/store\/plugin\//.test(word) && !/\/\./.test(word.split('/store/')[1]))
-    .filter((word) => statSync(toFile(word), { throwIfNoEntry: false })?.isFile() === true)
+    .filter((word) => isFileAt(toFile(word)))
     .map((word) => ({ file: word, path: toFile(word) }));
 }
 

@@ -24,6 +24,9 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FILES_HEADING, readNamedFiles, toFilesSection } from './public-skill-files.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const WIELD = join(ROOT, 'dist/cli/wield.cjs');

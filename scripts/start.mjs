@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { demonstrate } from './demonstrate.mjs';
 import { playSession } from './play-session.mjs';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BINARY = join(ROOT, 'dist/cli/wield.cjs');

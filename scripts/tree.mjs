@@ -2,6 +2,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { answerHelp } from './usage.mjs';
+
+answerHelp(import.meta.url);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NAME_WIDTH = 28;

@@ -1,7 +1,9 @@
 // Gate: the folder table of ARCHITECTURE.md matches src/, and imports follow it.
 
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findRows, findSection, readDocument } from '../support/documents.js';
+import { findRows, findSection, ROOT, readDocument } from '../support/documents.js';
 import { readSources } from '../support/sources.js';
 
 const ENTRIES = new Set(['index.ts', 'node.ts', 'install.ts', 'testing.ts', 'helpers.ts', 'code.ts']);
@@ -11,6 +13,20 @@ const sources = readSources();
 
 test('every file starts with a one-sentence comment', () => {
   for (const { file, text } of sources) expect(text.split('\n')[0], file).toMatch(/^\/\/ .*\.$/);
+});
+
+test('every script that npm run starts prints its first lines for --help', () => {
+  const { scripts } = JSON.parse(readDocument('package.json'));
+  const started = [
+    ...Object.values<string>(scripts)
+      .join('\n')
+      .matchAll(/node ((?:scripts|bench)\/\S+\.mjs)/g),
+  ];
+  expect(started.length).toBeGreaterThan(15);
+  for (const [, file = ''] of started)
+    expect(readDocument(file), file).toMatch(/^(?:\/\/.*\n)+[\s\S]*\nanswerHelp\(import\.meta\.url\);\n/);
+  const help = execFileSync(process.execPath, [join(ROOT, 'scripts/mutants.mjs'), '--help'], { encoding: 'utf8' });
+  expect(help).toMatch(/^Applies one mutation .*\nUsage: npm run mutants /);
 });
 
 describe('the folder table', () => {

@@ -23,11 +23,14 @@ writeFileSync('state.json', JSON.stringify({ directory, pids: [process.pid, ...s
 setInterval(() => {}, 1000);
 `;
 
+const PROGRAMS = 'test/support/optional-programs.json';
+
 /** Creates a project with the script of `npm test`, starts it, and waits until its tests run. */
 async function startRun() {
   const { home } = createWorkspace();
-  for (const name of ['scripts/test.mjs', 'scripts/bare-path.mjs', 'test/support/optional-programs.json'])
+  for (const name of ['test.mjs', 'bare-path.mjs', 'usage.mjs'].map((script) => `scripts/${script}`))
     cpSync(join(ROOT, name), join(home, name));
+  cpSync(join(ROOT, PROGRAMS), join(home, PROGRAMS));
   mkdirSync(join(home, 'node_modules/vitest'), { recursive: true });
   writeFileSync(join(home, 'node_modules/vitest/vitest.mjs'), RUNNER);
   const scripts = { build: 'true', test: 'node scripts/test.mjs' };
