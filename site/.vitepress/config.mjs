@@ -46,6 +46,7 @@ export default defineConfig({
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     image: { lazyLoading: true },
+    anchor: { slugify: toAnchor },
     config: prepareMarkdown,
   },
   vite: { plugins: [accessibleSearch] },
@@ -119,6 +120,14 @@ function sizeOf(file) {
   const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(readFileSync(file, 'utf8')) ?? [];
   if (width === undefined) throw new Error(`${file} has no viewBox, so its place on a page cannot be kept free`);
   return { width, height };
+}
+
+/** Returns the anchor that GitHub gives a heading: links in the documents are read there too. */
+function toAnchor(heading) {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}\s_-]/gu, '')
+    .replaceAll(' ', '-');
 }
 
 function renderForSearch(text, env, markdown) {
