@@ -17,6 +17,7 @@ import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { type Address, listen, parseAddress } from '../listen.js';
 import { type CallMetrics, createCallMetrics, describeMetrics } from '../metrics.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
+import { reportReloads } from '../reload.js';
 import { describeDistrust } from '../runnable.js';
 import type { Terminal } from '../terminal.js';
 import { openTokens } from '../tokens.js';
@@ -212,12 +213,12 @@ async function serveOverHttp(
   await announce(terminal, toolbox, access.host, port);
   const page = call.flags.has('ui') ? await (await import('../page.js')).openPage(call, toolbox, 0) : undefined;
   if (page !== undefined) terminal.out(`${page.url}\n`);
-  // The configuration is read again whenever it changes.
-  call.onHangup(() => {
-    access.tokens?.();
-    terminal.err('  SIGHUP: tokens and configuration are current\n');
+  const unwatch = reportReloads(call, toolbox, {
+    what: 'tokens and configuration are',
+    onHangup: () => access.tokens?.(),
   });
   await untilAborted(signal);
+  unwatch();
   page?.close();
   if (sessions) await drain(server, running);
   await handler.close();

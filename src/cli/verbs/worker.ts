@@ -9,6 +9,7 @@ import { assertFleet, FLEET, readFleet } from '../fleet.js';
 import { openHealth } from '../health.js';
 import { parseAddress } from '../listen.js';
 import { openProfile, PROFILE } from '../profile.js';
+import { reportReloads } from '../reload.js';
 import { describeDistrust } from '../runnable.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -59,9 +60,9 @@ export const worker: Verb = {
     if (probes !== undefined) terminal.err(`  answering probes at ${address!.host}:${probes.port}\n`);
     if (!toolbox.workspace.trusted)
       terminal.err(`  ${describeDistrust(toolbox)}: calls of its tools are refused until you run wield trust\n`);
-    // The configuration is read again whenever it changes.
-    call.onHangup(() => terminal.err('  SIGHUP: the configuration is current\n'));
+    const unwatch = reportReloads(call, toolbox, { what: 'the configuration is' });
     await untilAborted(signal);
+    unwatch();
     await opened.drain();
     probes?.close();
     await opened.close();

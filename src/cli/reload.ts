@@ -1,0 +1,51 @@
+// What a running server says about its configuration: on SIGHUP, and when a file changes.
+
+import { isDeepStrictEqual } from 'node:util';
+import { quoteOutside } from '../core/text.js';
+import type { NodeToolbox } from '../node.js';
+import type { VerbCall } from './verb.js';
+
+export interface ReloadOptions {
+  /** What SIGHUP reads again, in words. */
+  readonly what: string;
+  /** Reads it. */
+  readonly onHangup?: () => void;
+}
+
+/**
+ * Reports a configuration that becomes invalid, and valid again. Files are read again whenever they change, so that
+ * nothing has to be reloaded: SIGHUP says what is in effect. Returns a function that ends the reports.
+ */
+export function reportReloads(call: VerbCall, toolbox: NodeToolbox, { what, onHangup }: ReloadOptions): () => void {
+  const { terminal } = call;
+  const read = () => toolbox.state.configuration();
+  const warn = (text: string): void => terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${text}\n`);
+  const { serve: started } = read().settings;
+  const isUsed = started.auth.length + started.tokens.length > 0;
+  let { fault } = read();
+  let isTold = false;
+  const compare = (): void => {
+    const now = read();
+    if (now.fault !== undefined && now.fault !== fault)
+      warn(`the configuration is invalid, so every call is denied: ${quoteOutside(now.fault, 500)}`);
+    if (now.fault === undefined && fault !== undefined) terminal.err('  the configuration is valid again\n');
+    fault = now.fault;
+    const { auth, tokens } = now.settings.serve;
+    // What clients are told about logins does not change while the server runs.
+    const isOther = isUsed ? !isDeepStrictEqual(auth, started.auth) : auth.length + tokens.length > 0;
+    if (isOther && !isTold && fault === undefined)
+      warn('the identity providers or users of [serve] changed: restart wield, so that clients learn of them');
+    isTold = isOther;
+  };
+  const unwatch = toolbox.catalog.watch(compare);
+  call.onHangup(() => {
+    onHangup?.();
+    compare();
+    terminal.err(
+      fault === undefined
+        ? `  SIGHUP: ${what} current\n`
+        : `  SIGHUP: the configuration is invalid, so every call is denied: ${quoteOutside(fault, 500)}\n`,
+    );
+  });
+  return unwatch;
+}
