@@ -1,5 +1,6 @@
-// What `npm test` does: builds, then runs the tests. `--without NAME,…` or `--without all` hides optional programs, and runs the test files
-// that depend on them unless others are given. Other arguments are passed to the test runner.
+// What `npm test` does: builds, then runs the tests but those of `npm run attacks`. `--without NAME,…` or `--without all` hides
+// optional programs, and runs the test files that depend on them unless others are given. Other arguments are passed to the test
+// runner.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -12,6 +13,8 @@ import { answerHelp } from './usage.mjs';
 answerHelp(import.meta.url);
 
 const VITEST = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
+// All but the folders of `npm run attacks`.
+const FOLDERS = ['src/', 'test/conformance/', 'test/e2e/', 'test/gates/'];
 const PROGRESS_MS = 10_000;
 const GRACE_MS = 3000;
 
@@ -30,8 +33,8 @@ if (at !== -1) {
   const unknown = without.filter((name) => !OPTIONAL.includes(name));
   if (unknown.length > 0) fail(`not an optional program: ${unknown.join(', ')}; known are ${OPTIONAL.join(', ')}`);
   env.PATH = createPath(bin, without);
-  if (args.every((argument) => argument.startsWith('-'))) args.push(...findAffected());
 }
+if (args.every((argument) => argument.startsWith('-'))) args.push(...(at === -1 ? FOLDERS : findAffected()));
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stop(128 + constants.signals[signal]));
 const npm = findNpm();

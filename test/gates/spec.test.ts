@@ -26,6 +26,11 @@ describe('a full run', () => {
     });
   });
 
+  test('need not prove what another command proves', () => {
+    expect(checkCoverage([BUILT], [], true, new Set(['AAA-1'])).errors).toEqual([]);
+    expect(checkCoverage([BUILT], [], true, new Set(['AAA-10'])).errors).toHaveLength(1);
+  });
+
   test.each(['failed', 'skipped'] as const)('does not count a %s test', (outcome) => {
     expect(errorsOf([BUILT], [{ ...PASSED, outcome }])).toEqual(['spec/a.md: no passed test proves AAA-1']);
   });

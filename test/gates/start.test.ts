@@ -1,7 +1,7 @@
 // Gate: `npm start` does what it promises, and frequent commands load only what they need.
 
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,7 @@ import { ROOT } from '../support/documents.js';
 import { connectToPage } from '../support/page.js';
 import { patience } from '../support/patience.js';
 import { finding, spec } from '../support/spec.js';
+import { removeAll } from '../support/temporary.js';
 import { createWorkspace } from '../support/workspace.js';
 
 const HOOK = fileURLToPath(new URL('../support/loaded-chunks.cjs', import.meta.url));
@@ -89,7 +90,7 @@ describe('npm start', () => {
   /** Starts the script of `npm start` with a home that has a server and a tool of its own. */
   async function start(...args: string[]): Promise<Started> {
     const root = mkdtempSync(join(tmpdir(), 'wield-start-'));
-    onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+    onTestFinished(() => removeAll(root));
     const [home, temporary] = [join(root, 'home'), join(root, 'tmp')];
     mkdirSync(join(home, '.agents', 'tools'), { recursive: true });
     mkdirSync(temporary);

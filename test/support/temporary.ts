@@ -2,8 +2,10 @@
 // to a hundred times longer.
 
 import { chmodSync, mkdirSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll } from 'vitest';
 
 const MEMORY = '/dev/shm';
@@ -16,16 +18,31 @@ const ABANDONED_MS = 3_600_000;
 const DISK_VARIABLE = 'WIELD_TEST_DISK';
 
 /** Vitest's global setup: lets tests create files in memory, and returns the teardown. */
-export function setup(): () => void {
+export function setup(): () => void | Promise<void> {
   if (process.env[DISK_VARIABLE] !== undefined) return () => {};
   // `scripts/test.mjs` removes both if a run is interrupted.
   const disk = create(tmpdir());
   const directory = isUsable() ? create(MEMORY) : disk;
   process.env[DISK_VARIABLE] = disk;
   process.env.TMPDIR = directory;
-  return () => {
-    for (const one of [directory, disk]) rmSync(one, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  return async () => {
+    for (const one of [directory, disk]) await removeAll(one);
   };
+}
+
+/**
+ * Removes a directory in which a process that was just killed may still create files. `maxRetries` does not help: it tries
+ * again to remove the directory, but not what is in it.
+ */
+export async function removeAll(directory: string): Promise<void> {
+  for (let left = 50; ; left--) {
+    try {
+      return await rm(directory, { recursive: true, force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || left === 0) throw error;
+      await sleep(100);
+    }
+  }
 }
 
 function create(parent: string): string {

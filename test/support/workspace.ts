@@ -1,10 +1,11 @@
 // Temporary workspaces with real files and their own home.
 
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createNodeToolbox, type NodeToolbox, type NodeToolboxOptions } from '../../src/node.js';
 import { onEnd } from './share.js';
+import { removeAll } from './temporary.js';
 
 export interface Workspace {
   /** The workdir. */
@@ -27,8 +28,7 @@ export const LATER = (): number => Date.now() + 60_000;
 /** Creates a workspace that is removed after the test. */
 export function createWorkspace(): Workspace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'wield-test-')));
-  // A process that was just killed may still write files.
-  onEnd(() => rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  onEnd(() => removeAll(root));
   const dir = join(root, 'project');
   const home = join(root, 'home');
   mkdirSync(dir);
