@@ -193,8 +193,9 @@ export const double = defineTool({
     const program = `import { createMcpHttp } from 'wield/mcp-server';
       import { createNodeToolbox } from 'wield/node';
       const toolbox = createNodeToolbox({ workdir: process.cwd(), trust: true });
-      const names = (await toolbox.list()).map(({ name }) => name).filter((name) => name.includes('hello'));
+      // Waits for the server, which a list does only for a while.
       const { text } = (await toolbox.call('other_hello', { name: 'Ada' })).content[0];
+      const names = (await toolbox.list()).map(({ name }) => name).filter((name) => name.includes('hello'));
       const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' } });
       // A message that the SDK answers.
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping', params: { later: true } });
