@@ -20,6 +20,7 @@ import { createConfiguration } from './config/index.js';
 import { MANAGED } from './config/managed.js';
 import type { Approvals } from './core/approval.js';
 import { ToolError } from './core/error.js';
+import type { WithVariables } from './core/executor.js';
 import type { Format } from './core/format.js';
 import type { KnownSecrets } from './core/redact.js';
 import type { CascadeResolver } from './core/skill.js';
@@ -69,6 +70,7 @@ import { createNotifier } from './state/notify.js';
 import type { State } from './state/state.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, toServerAdmin, type Upstreams } from './upstream/index.js';
+import { createWithVariables } from './upstream/variables.js';
 import { createMachine, type ToolboxMachine } from './workspace/machine.js';
 import { createBoundaries, createPlaces, findOwner, findTops } from './workspace/places.js';
 import { toDirectory } from './workspace/search-path.js';
@@ -91,7 +93,8 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
   const machine = createMachine(options, secrets);
   const { world } = machine;
   const files = openFiles(options, machine);
-  const { formats, modules } = createFormats(options, machine, files);
+  const withVariables = createWithVariables(join(machine.wieldHome, 'config.toml'), world, secrets);
+  const { formats, modules } = createFormats(options, machine, { ...files, withVariables });
   const watching = createWatch(
     // The trust store and the user's configuration are in the wield home, so it is watched too.
     () => [...workspace.snapshot().places.flatMap(watchedDirectories), machine.wieldHome, ...files.managed],
@@ -137,7 +140,18 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     warn: options.warn ?? (() => {}),
   });
   const { approvals } = notifier;
-  const parts = createParts({ options, machine, files, workspace, tools, modules, upstreams, secrets, approvals });
+  const parts = createParts({
+    options,
+    machine,
+    files,
+    workspace,
+    tools,
+    modules,
+    upstreams,
+    secrets,
+    approvals,
+    withVariables,
+  });
   const toolbox = assembleToolbox({
     parts,
     search: tools.search,
@@ -237,11 +251,11 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
 function createFormats(
   { formats: further = [] }: NodeToolboxOptions,
   { world, wieldHome }: ToolboxMachine,
-  { packages, beforeRun }: Files,
+  { packages, beforeRun, withVariables }: Files & { readonly withVariables: WithVariables },
 ) {
   const cacheDirectory = join(wieldHome, 'cache', 'modules');
   const entry = (): string => findEntry('host/main.js');
-  const modules = createModuleExecutor({ cacheDirectory, world, wieldHome, beforeRun, entry });
+  const modules = createModuleExecutor({ cacheDirectory, world, wieldHome, beforeRun, withVariables, entry });
   const formats: readonly Format[] = [
     createToolsJsonFormat(),
     createSkillFormat(join(packages.store, 'skill')),
@@ -347,10 +361,11 @@ interface PartsOptions extends Omit<CatalogParts, 'formats'> {
   readonly secrets: KnownSecrets;
   /** Those that calls use. */
   readonly approvals: Approvals;
+  readonly withVariables: WithVariables;
 }
 
 function createParts(parts: PartsOptions): CallParts {
-  const { options, machine, files, workspace, tools, modules, upstreams, secrets, approvals } = parts;
+  const { options, machine, files, workspace, tools, modules, upstreams, secrets, approvals, withVariables } = parts;
   const { world } = machine;
   const { catalog, references, cascade } = tools;
   const { beforeRun, recorder, state, stores, pins, packages, background } = files;
@@ -360,7 +375,7 @@ function createParts(parts: PartsOptions): CallParts {
     executors: createExecutors(
       withRequirements(
         [
-          createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun, background }),
+          createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun, background, withVariables }),
           modules,
           createFunctionExecutor({ digest: digestParts, debug: world.debug }),
           createTextExecutor({ refer: references.refer }),

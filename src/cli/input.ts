@@ -29,9 +29,10 @@ export async function readInput(source: string, terminal: Terminal, signal: Abor
 }
 
 /** Reads all of stdin; prints a notice if nothing arrives for a while. */
-export async function readStdin(terminal: Terminal, signal: AbortSignal): Promise<string> {
+export async function readStdin(terminal: Terminal, signal: AbortSignal, what = 'JSON'): Promise<string> {
   const notice = setTimeout(() => {
-    terminal.err(`reading JSON from stdin; Ctrl-D ends it, --input '{}' skips it\n`);
+    const skip = what === 'JSON' ? ", --input '{}' skips it" : '';
+    terminal.err(`reading ${what} from stdin; Ctrl-D ends it${skip}\n`);
   }, 2000);
   // Imported on demand: loading streams takes milliseconds.
   const { addAbortSignal } = await import('node:stream');

@@ -68,14 +68,15 @@ function createUsers(
     ),
   }));
   // Read again for every use, so that a new secret needs no restart.
-  const expand = (secret: string): string => {
+  const expand = async (secret: string): Promise<string> => {
     const from = {
       name: 'serve.auth',
       url: 'https://localhost',
       values: [secret],
       file: join(machine.wieldHome, 'config.toml'),
     };
-    return expandCredentials(from, { ...machine.world, workdir: machine.wieldHome }).values[0]!;
+    const { values } = await expandCredentials(from, { world: machine.world, workdir: machine.wieldHome });
+    return values[0]!;
   };
   const verify =
     auth.length === 0

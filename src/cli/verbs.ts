@@ -87,6 +87,7 @@ export const VERBS: readonly VerbEntry[] = [
     approvals: ['Answer pending calls', async () => (await import('./verbs/approvals.js')).approvals],
     explain: ['Show which rule decides a call', async () => (await import('./verbs/explain.js')).explain],
     audit: ['Show the audit log', async () => (await import('./verbs/audit.js')).audit],
+    secrets: ['Keep secrets in the keychain', async () => (await import('./verbs/secrets.js')).secrets],
     config: ['Show the configuration', async () => (await import('./verbs/config.js')).config],
     doctor: [
       'Check the setup, suggest fixes, clean up',

@@ -29,12 +29,17 @@ export function canonicalPath(path: readonly string[]): readonly string[] {
   return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
 }
 
-/** Returns the key in the table: the name of a tool, a server or a profile becomes `*`. */
+// The name of a variable, below `env` and `env` of a tool.
+const isVariable = (steps: readonly string[], index: number): boolean =>
+  steps[index - 1] === 'env' && steps[index] !== 'pass' && (index === 1 || (index === 3 && steps[0] === 'tools'));
+
+/** Returns the key in the table: the name of a tool, a server, a profile or a variable becomes `*`. */
 export function keyName(path: readonly string[]): string {
   const steps = canonicalPath(path);
   const array = ARRAYS.find((name) => name.split('.').every((step, at) => step === steps[at]));
   if (array !== undefined) return array;
-  return steps.map((step, index) => (index === 1 && NAMED.includes(steps[0]!) ? '*' : step)).join('.');
+  const isName = (index: number): boolean => (index === 1 && NAMED.includes(steps[0]!)) || isVariable(steps, index);
+  return steps.map((step, index) => (isName(index) ? '*' : step)).join('.');
 }
 
 /** A value of a document, with its path. */

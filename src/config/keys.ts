@@ -28,7 +28,7 @@ import { maskAddress } from '../upstream/entries/mask.js';
 import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
 import { allowedServers, allowedSources } from './allowance.js';
 import { approverList, notifyTable } from './approvals.js';
-import { openApiTable } from './openapi.js';
+import { openApiTable, reference } from './openapi.js';
 import { ruleTest } from './rule-tests.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
 import { authTable, tokensTable } from './serve.js';
@@ -94,6 +94,7 @@ const SELECTORS: Value = {
   shape: described(stringOrStrings, 'selectors, as text or an array of text'),
 };
 const VARIABLES = names('names of variables');
+const REFERENCE: Value = { word: 'reference', shape: reference };
 const DIRECTORIES: Value = { ...names('directories'), word: 'directories' };
 const TOOL_NAME: Value = {
   word: 'name',
@@ -229,6 +230,11 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'code.memory': limit(SIZE, 'code.memoryBytes', 'Its memory'),
   'code.timeout': limit(DURATION, 'code.timeoutMs', 'From start to end, without waiting for approvals'),
   'env.pass': own(VARIABLES, 'env.pass', 'Variables passed to every script; a name may end in `*`'),
+  'env.*': own(
+    REFERENCE,
+    null,
+    'Where the value of this variable is, which is passed to every script; see [secrets](../guides/secrets.md)',
+  ),
   'skills.allow-scripts': key(
     FLAG,
     'adds',
@@ -243,6 +249,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   ),
   'tools.*.timeout': limit(DURATION, null, "Time limit of this tool; the user's overrides its `@timeout`"),
   'tools.*.env.pass': own(VARIABLES, null, 'Variables passed to this tool'),
+  'tools.*.env.*': own(REFERENCE, null, 'Where the value of this variable is, which is passed to this tool'),
   'tools.*.runOn': own(TAG, null, 'Tag of the workers that it runs on', RESTRICTS),
   'tools.*.name': own(TOOL_NAME, null, 'Another [name](../guides/many-tools.md#aliases) of this tool for models'),
   'tools.*.description': own(TEXT, null, 'Another description for models'),

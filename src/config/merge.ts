@@ -3,6 +3,7 @@
 import type { Allowance } from '../core/allowance.js';
 import type { Json } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware-settings.js';
+import type { Variables } from '../core/plan.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
 import { DEFAULT_SETTINGS, type Settings, type TaskSettings, type ToolSettings } from '../core/settings.js';
 import type { Alias, View } from '../core/view.js';
@@ -74,6 +75,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
     limits: isTimeoutSet ? { ...limits, timeoutCeilingMs: limits.timeoutMs } : limits,
     skills: { ...skills, allowScripts: toAllowScripts(effective.get('skills.allow-scripts')) },
     view: toView(view.mode, effective),
+    env: { ...settings.env, from: toVariables(effective) },
     tools: toToolSettings(effective),
     middleware: toMiddlewareSettings(effective),
     sandbox: toSandboxSettings(all, paths),
@@ -132,12 +134,22 @@ function toView(mode: View['mode'], effective: ReadonlyMap<string, ConfigValue>)
 
 const ALIAS_FIELDS = { name: true, description: true, hide: true, fixed: true };
 
+function toVariables(effective: ReadonlyMap<string, ConfigValue>): Variables {
+  const found = [...effective.values()].filter(({ path }) => keyName(path) === 'env.*');
+  return Object.fromEntries(found.map(({ path, value }) => [path[1]!, value as string]));
+}
+
 function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string, ToolSettings> {
   const tools = new Map<string, ToolSettings>();
   for (const { path, value, layer } of effective.values()) {
     if (path[0] !== 'tools' || Object.hasOwn(ALIAS_FIELDS, path[2]!)) continue;
     const name = path[1]!;
-    tools.set(name, { ...tools.get(name), ...toolSetting(path[2]!, value, layer) });
+    const known = tools.get(name);
+    const added =
+      keyName(path) === 'tools.*.env.*'
+        ? { from: { ...known?.from, [path[3]!]: value as string } }
+        : toolSetting(path[2]!, value, layer);
+    tools.set(name, { ...known, ...added });
   }
   return tools;
 }

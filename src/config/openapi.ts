@@ -2,10 +2,12 @@
 
 import type { HttpSettings } from '../core/http.js';
 import { checked, either, list, object, optional, record, type Shape, text } from '../core/shape.js';
+import { command } from '../upstream/entries/fields.js';
 import type { ConfigValue } from './value.js';
 
-/** A text with a reference to a secret. */
-export const reference = text('a reference such as "${VARIABLE}" or "file:~/path"', /\$\{[^}]+\}|^file:/);
+const EXPECTED = 'a reference such as "${VARIABLE}", "file:~/path", "keychain:NAME" or { cmd = ["op", "read", "…"] }';
+/** Where a secret is. */
+export const reference = either([text('a reference', /\$\{[^}]+\}|^file:|^keychain:|^cmd:\[/), command], EXPECTED);
 const patterns = optional(list(text('a pattern', /[\s\S]/), 'an array of patterns'));
 
 export const openApiTable: Shape<HttpSettings> = checked(
@@ -14,7 +16,7 @@ export const openApiTable: Shape<HttpSettings> = checked(
     server: optional(text('an address such as "https://api.example.com/v1"', /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s@?#]+$/)),
     include: patterns,
     exclude: patterns,
-    auth: optional(either([reference, record(reference)], 'a reference such as "${VARIABLE}" or "file:~/path"')),
+    auth: optional(either([reference, record(reference)], EXPECTED)),
   }),
   ({ spec = '', server, auth }, fail) => {
     if (/^https?:/i.test(spec)) fail(['spec'], `is on another machine: run wield add ${spec}`);

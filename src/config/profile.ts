@@ -1,5 +1,6 @@
 // Profiles of the configuration: named views that narrow what a client may use (POL-24).
 
+import type { Variables } from '../core/plan.js';
 import type { AllowList, Policy, Rule } from '../core/rule.js';
 import type { Settings, ToolSettings } from '../core/settings.js';
 import type { Mode } from '../core/view.js';
@@ -72,15 +73,17 @@ function narrowByProfile({ settings, policy, profiles }: Narrowable, name: strin
   const { lists, rules, mode = settings.view.mode, env } = profile;
   const passed = (pass: readonly string[]): readonly string[] =>
     env.reduce((left, only) => intersect(left, only, isGranted), pass);
+  const passedFrom = (from: Variables): Variables =>
+    Object.fromEntries(Object.entries(from).filter(([name]) => env.every((only) => isGranted(name, only))));
   const tools = [...settings.tools].map(([tool, own]): [string, ToolSettings] => [
     tool,
-    own.pass === undefined ? own : { ...own, pass: passed(own.pass) },
+    { ...own, pass: passed(own.pass ?? []), from: passedFrom(own.from ?? {}) },
   ]);
   return {
     settings: {
       ...settings,
       view: { ...settings.view, mode, profile: name },
-      env: { pass: passed(settings.env.pass) },
+      env: { pass: passed(settings.env.pass), from: passedFrom(settings.env.from) },
       tools: new Map(tools),
     },
     policy: { ...policy, lists: [...policy.lists, ...lists], profileRules: [...(policy.profileRules ?? []), ...rules] },

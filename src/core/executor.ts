@@ -30,6 +30,12 @@ export interface PlanContext {
   readonly variables?: Variables | undefined;
 }
 
+/** Returns a plan whose environment has the values that the configuration refers to (SEC-5). */
+export type WithVariables = <P extends { readonly tool: Tool; readonly environment: Variables }>(
+  plan: P,
+  scope: Pick<CallScope, 'snapshot'>,
+) => Promise<P>;
+
 /** One call: who makes it and how, and what its tool can use while it runs. */
 export interface CallScope {
   /** Unique in this process. */

@@ -5,6 +5,7 @@ import type { HttpSettings } from './http.js';
 import { memoize } from './memoize.js';
 import type { MiddlewareSettings } from './middleware-settings.js';
 import type { ToolFilter } from './origin.js';
+import type { Variables } from './plan.js';
 import { NO_SANDBOXES, type SandboxSettings } from './sandbox.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
 import type { ServerEntry } from './upstream.js';
@@ -56,6 +57,8 @@ export interface Settings {
   readonly env: {
     /** Variables passed from wield's environment: exact names, or a prefix and `*`. */
     readonly pass: readonly string[];
+    /** Variables by name, and references to their values (SEC-5). */
+    readonly from: Variables;
   };
   /** Which tools a model is shown, and how. */
   readonly view: View;
@@ -197,6 +200,8 @@ export interface ToolSettings {
   /** Set by the project; can only lower the limit. */
   readonly timeoutCeilingMs?: number;
   readonly pass?: readonly string[];
+  /** As in `env`. */
+  readonly from?: Variables;
   /** The tag of the workers that it runs on (FLT-7). */
   readonly runOn?: string;
 }
@@ -217,7 +222,7 @@ export const DEFAULT_SETTINGS: Settings = {
   results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3, schemas: true },
   code: { calls: 50, parallel: 8, cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, timeoutMs: 10 * 60_000 },
   skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
-  env: { pass: [] },
+  env: { pass: [], from: {} },
   view: WHOLE_VIEW,
   tools: new Map(),
   audit: { contents: false, required: false, rotateBytes: 10 * 1024 * 1024, keep: 5 },

@@ -11,7 +11,7 @@ export interface IntrospectionOptions {
   /** What tokens must be made for. */
   readonly audience: string;
   /** Expands the reference to the client's secret. Throws if it has no value. */
-  readonly expand: (reference: string) => string;
+  readonly expand: (reference: string) => Promise<string>;
   readonly debug: (message: string) => void;
 }
 
@@ -63,7 +63,7 @@ async function ask(
   { settings: { introspection }, expand }: IntrospectionOptions,
 ): Promise<Claims> {
   const { clientId, clientSecret } = introspection;
-  const credentials = [clientId, expand(clientSecret)].map(encodeURIComponent).join(':');
+  const credentials = [clientId, await expand(clientSecret)].map(encodeURIComponent).join(':');
   const response = await fetch(endpoint, {
     method: 'POST',
     headers: {

@@ -62,6 +62,17 @@ export function worldOf({ variables }: Pick<PlanContext, 'variables'>, world: Wo
   return variables === undefined ? world : { ...world, env: { ...variables, ...world.env } };
 }
 
+/** Returns the variables of a tool whose values the configuration refers to (SEC-5), with the references as values. */
+export function referencesOf({ name }: Tool, { env, tools }: Settings): Variables {
+  return { ...env.from, ...tools.get(name)?.from };
+}
+
+/** Returns the world in which a tool is planned: with references instead of the values, which only a run needs. */
+export function withReferences(tool: Tool, settings: Settings, world: World): World {
+  const references = referencesOf(tool, settings);
+  return Object.keys(references).length === 0 ? world : { ...world, env: { ...world.env, ...references } };
+}
+
 /** Whether a variable is passed to no process, whatever a configuration says. */
 export function isNeverPassed(name: string): boolean {
   return NEVER.test(name);
@@ -173,7 +184,11 @@ export function limitLauncher(limits: ProcessLimits, limiter: () => string | und
 
 /** Returns the names of variables that the configuration passes on to a tool. */
 export function grantsOf(tool: Tool, settings: Settings): readonly string[] {
-  return [...settings.env.pass, ...(settings.tools.get(tool.name)?.pass ?? [])];
+  return [
+    ...settings.env.pass,
+    ...(settings.tools.get(tool.name)?.pass ?? []),
+    ...Object.keys(referencesOf(tool, settings)),
+  ];
 }
 
 /** Whether a tool or the configuration asks for a sandbox (EXE-10). */

@@ -32,7 +32,7 @@ export async function sendMessage(
   const headers: Record<string, string> = { 'content-type': 'application/json' };
   if (secret !== undefined) {
     const given = { name: 'approvals.notify', url: url!, values: [secret], file };
-    const { values, secrets: found } = expandCredentials(given, { ...world, workdir: dirname(file) });
+    const { values, secrets: found } = await expandCredentials(given, { world, workdir: dirname(file) });
     addSecrets(secrets, found);
     const time = Math.floor(world.now() / 1000);
     const signature = createHmac('sha256', values[0]!).update(`${time}.${body}`).digest('hex');

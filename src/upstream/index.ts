@@ -225,7 +225,7 @@ function createCredentials(file: string, world: World): Upstreams['expandCredent
     const values = credentials.map(({ value }) => value);
     return expandCredentials(
       { name: tool.name, url: server, values, file },
-      { ...worldOf({ variables: options.dispatched?.variables }, world), workdir },
+      { world: worldOf({ variables: options.dispatched?.variables }, world), workdir },
     );
   };
 }

@@ -23,7 +23,7 @@ import { withReadMessages } from './connection/read-message.js';
 import { SseTransport } from './connection/sse-transport.js';
 import type { UpstreamTransport } from './connection/transport.js';
 import { assertAllowed, createAddressCheck } from './entries/allowed.js';
-import { expandServer, type ResolvedServer } from './entries/expand.js';
+import { expandWithSecrets, type ResolvedServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
 import { runnerOf } from './entries/package-runner.js';
 import { serverProfiles } from './entries/sandbox.js';
@@ -66,8 +66,8 @@ export function loadPool(options: LoadPoolOptions): Pool {
     open: async (entry, settings) => {
       // Trust was checked before: by the policy, or by the listing.
       assertAccepted(entry);
-      const expand = (): ResolvedServer => {
-        const { server, secrets: found } = expandServer(entry, { ...world, workdir, trusted: true });
+      const expand = async (): Promise<ResolvedServer> => {
+        const { server, secrets: found } = await expandWithSecrets(entry, { world, workdir });
         addSecrets(secrets, found);
         assertAllowed(entry, server, settings, options);
         return server;
@@ -128,11 +128,11 @@ interface OpenTransportOptions extends LoadPoolOptions {
 }
 
 async function openTransport(
-  expand: () => ResolvedServer,
+  expand: () => Promise<ResolvedServer>,
   { env, sandbox, user }: StartSettings,
   { world, wieldHome, beforeRun, serverSecrets, lock, allows }: OpenTransportOptions,
 ): Promise<UpstreamTransport> {
-  const server = expand();
+  const server = await expand();
   if (server.kind === 'stdio') {
     beforeRun?.();
     // Python would write compiled code next to the files that were accepted.
@@ -157,7 +157,7 @@ async function openTransport(
     server,
     directory,
     world,
-    reread: () => expand() as HttpServer,
+    reread: async () => (await expand()) as HttpServer,
     remember: (tokens) => serverSecrets.remember(server.name, tokens),
   });
   if (server.transport === 'sse') return new SseTransport(new URL(server.url), withToken);

@@ -86,7 +86,7 @@ function toSnapshot(
       return serverSecrets.all.length === 0 ? ownSecrets() : [...ownSecrets(), ...serverSecrets.all];
     },
     get hidden() {
-      return hidden();
+      return serverSecrets.all.length === 0 ? hidden() : [...hidden(), ...serverSecrets.all];
     },
     get problems() {
       return [...problems, ...places.problems(at)];

@@ -10,7 +10,7 @@ const SERVER = fileURLToPath(new URL('upstream-server.mjs', import.meta.url));
 export interface ServerSetting {
   /** What the server does; see upstream-server.mjs. */
   readonly mode?: string;
-  readonly env?: Record<string, string>;
+  readonly env?: Record<string, unknown>;
   readonly more?: Record<string, unknown>;
 }
 

@@ -2,7 +2,7 @@
 
 import { delimiter, dirname, join, relative } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import type { Executor } from '../../core/executor.js';
+import type { Executor, WithVariables } from '../../core/executor.js';
 import { canonicalJson, type Json } from '../../core/json.js';
 import type { ModulePlan } from '../../core/plan.js';
 import type { SandboxSettings } from '../../core/sandbox.js';
@@ -12,7 +12,7 @@ import { MAX_MODULE_BYTES } from '../../files/closure.js';
 import { digestParts } from '../../files/digest.js';
 import { identifyPackages, type ModuleText } from '../../files/packages.js';
 import { readHead } from '../../files/read.js';
-import { baseEnvironment, mayBeSandboxed, worldOf } from '../../process/environment.js';
+import { baseEnvironment, grantsOf, mayBeSandboxed, withReferences, worldOf } from '../../process/environment.js';
 import { identifyPrograms } from '../../process/programs.js';
 import { planSandbox, type SandboxPlaces, withSandbox } from '../../process/sandbox/index.js';
 import type { HostSettings } from './connection.js';
@@ -22,6 +22,8 @@ import { createHostPool, type HostPoolOptions } from './pool.js';
 export interface ModuleExecutorOptions extends HostPoolOptions {
   /** Where the state of wield is; found by the environment if absent. */
   readonly wieldHome?: string;
+  /** Replaces references in the environment of a plan. */
+  readonly withVariables: WithVariables;
 }
 
 /** Runs modules in tool hosts, and describes them. */
@@ -32,7 +34,7 @@ export interface ModuleExecutor extends Executor<'module'> {
 
 /** Creates the executor of modules, which run in tool hosts. */
 export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExecutor {
-  const { world, wieldHome, entry, cacheDirectory } = options;
+  const { world, wieldHome, entry, cacheDirectory, withVariables } = options;
   // What a plan that needed approval imports. Another host may have loaded other packages.
   const approved = new WeakMap<ModulePlan, string>();
   const pool = createHostPool(options);
@@ -47,9 +49,8 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       const { source, export: name, offer } = actionOf(tool, 'module');
       if (name === null) throw notLoaded(tool);
       const { workdir, settings } = context.snapshot;
-      const { env, tools, limits } = settings;
+      const { limits } = settings;
       // All tools of a host share its environment, so a tool with its own variables gets its own host.
-      const pass = [...env.pass, ...(tools.get(tool.name)?.pass ?? [])];
       const plan: ModulePlan = {
         kind: 'module',
         tool,
@@ -58,7 +59,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
         export: name,
         offer,
         cwd: workdir,
-        environment: baseEnvironment(worldOf(context, world), pass),
+        environment: baseEnvironment(withReferences(tool, settings, worldOf(context, world)), grantsOf(tool, settings)),
         timeoutMs: context.timeoutMs,
         limits,
       };
@@ -70,7 +71,7 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
       approved.set(plan, digestParts(lines));
       return lines;
     },
-    run: (plan, scope) => pool.run(plan, scope, approved.get(plan)),
+    run: async (plan, scope) => pool.run(await withVariables(plan, scope), scope, approved.get(plan)),
     async describe(source, { workdir, settings: { env, limits, sandbox } }) {
       const environment = baseEnvironment(world, env.pass);
       const plain: HostSettings = { cwd: workdir, environment, limits };

@@ -3,7 +3,7 @@
 import { delimiter, dirname } from 'node:path';
 import type { BackgroundProcesses } from '../../background/processes.js';
 import { ToolError } from '../../core/error.js';
-import type { CallScope, Executor, PlanContext } from '../../core/executor.js';
+import type { CallScope, Executor, PlanContext, WithVariables } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -24,6 +24,7 @@ import {
   mayBeSandboxed,
   pathOutside,
   searchPath,
+  withReferences,
   worldOf,
 } from '../../process/environment.js';
 import { identifyPrograms, type NamedProgram, shebangPrograms } from '../../process/programs.js';
@@ -41,6 +42,8 @@ export interface ProcessExecutorOptions {
   readonly world: World;
   /** Where the state of wield is; found by the environment if absent. */
   readonly wieldHome?: string;
+  /** Replaces references in the environment of a plan. */
+  readonly withVariables: WithVariables;
   /** Called before each process is started. */
   readonly beforeRun?: () => void;
   /** Runs processes that go on after their call; without it calls wait for them. */
@@ -49,10 +52,11 @@ export interface ProcessExecutorOptions {
 
 /** Creates the executor of scripts and commands. */
 export function createProcessExecutor(options: ProcessExecutorOptions): Executor<'process'> {
-  const { world, wieldHome, beforeRun, background } = options;
+  const { world, wieldHome, beforeRun, background, withVariables } = options;
   const seen: SeenFiles = new Map();
   const places = { world, wieldHome };
-  const runPlanned = async (plan: ProcessPlan, scope: CallScope): Promise<Output> => {
+  const runPlanned = async (planned: ProcessPlan, scope: CallScope): Promise<Output> => {
+    const plan = await withVariables(planned, scope);
     const action = actionOf(plan.tool, 'process');
     if (action.runs === 'script') return runScript({ plan, action, scope, world, beforeRun });
     const scripts = readPlannedScripts(plan, action);
@@ -72,7 +76,7 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     async plan(tool, input, context) {
       const action = actionOf(tool, 'process');
       const { snapshot } = context;
-      const options = { tool, input, context, world: worldOf(context, world) };
+      const options = { tool, input, context, world: withReferences(tool, snapshot.settings, worldOf(context, world)) };
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       if (context.withoutSandbox || !mayBeSandboxed(tool, snapshot.settings)) return plan;
       const own = action.runs === 'script' ? [action.file, dirname(action.file), plan.cwd] : [action.directory];

@@ -13,7 +13,7 @@ import { createProcessExecutor } from './index.js';
 async function planned(workspace = createWorkspace(), text = shellScript('touch ran')) {
   const path = workspace.script('touch', text);
   const toolbox = workspace.toolbox();
-  const executor = createProcessExecutor({ world: toolbox.machine.world });
+  const executor = createProcessExecutor({ world: toolbox.machine.world, withVariables: async (plan) => plan });
   const { plan } = await toolbox.plan('touch', {});
   const scope = createCallScope(toolbox.state.snapshot());
   return {

@@ -125,9 +125,11 @@ export function createListings(options: ListingsOptions) {
     storeFailure(server: ServerEntry, { message, hint = '', data }: ToolError): void {
       const before = load(server);
       if (before !== undefined && !isFailedStart(before)) return;
+      // It was not started if something that its entry refers to is missing: the next listing tries again at once.
+      const wasStarted = data?.file === undefined;
       files.saveFailure(configurationOf(server), {
-        at: world.now(),
-        count: (before?.count ?? 0) + 1,
+        at: wasStarted ? world.now() : world.now() - FIRST_RETRY_MS,
+        count: wasStarted ? (before?.count ?? 0) + 1 : 1,
         // Errors of the network do not name the server.
         message: data?.server === undefined ? `the server ${server.name}: ${message}` : message,
         hint,

@@ -6,7 +6,8 @@ import { type Reading, readShape, type Shape } from '../../core/shape.js';
 import { didYouMean, nearest, quoteOutside } from '../../core/text.js';
 import type { HttpServer, ServerEntry, ServerPlace } from '../../core/upstream.js';
 import { COMMON, HTTP, type Report, STDIO } from './fields.js';
-import { findLiteralSecrets } from './mask.js';
+import { findLiteralSecrets, findOwnReferences } from './mask.js';
+import { commandFor } from './other-references.js';
 import { readSandbox } from './sandbox.js';
 
 /** A finding about an entry; `keyPath` leads from the entry to the field. */
@@ -117,15 +118,26 @@ export function readServer(name: string, value: unknown, source: ServerSource): 
     sandbox,
     ...own,
   };
-  for (const keyPath of findLiteralSecrets(entry)) {
+  // They read what belongs to the person, and a command could be any program.
+  if (source.owner !== 'user')
+    for (const keyPath of findOwnReferences(entry))
+      error(
+        keyPath,
+        'uses a command or the keychain, which only your own files may do',
+        'write ${VAR} here, or add the server to ~/.agents/mcp.json',
+      );
+  for (const { keyPath, text } of findLiteralSecrets(entry)) {
+    const other = commandFor(text);
     const shared = entry.owner === 'workspace' ? ', readable by everyone with this checkout' : '';
-    warn(
-      keyPath,
-      `contains a secret in plain text${shared}`,
-      'write ${VAR} and set that variable, or file:~/path to a file that only you can read; then rotate the secret',
-    );
+    if (other !== undefined) warn(keyPath, 'is a reference of another program, which wield does not read', other);
+    else
+      warn(
+        keyPath,
+        `contains a secret in plain text${shared}`,
+        'write ${VAR} and set that variable, or file:~/path to a file that only you can read; then rotate the secret',
+      );
   }
-  return { entry, findings };
+  return { entry: findings.some(({ severity }) => severity === 'error') ? undefined : entry, findings };
 }
 
 function withKind<K extends ServerEntry['kind'], D extends object, T extends object>(

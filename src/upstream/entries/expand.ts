@@ -2,13 +2,16 @@
 
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
+import type { Variables } from '../../core/plan.js';
+import type { World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { type HttpServer, mayStart, type ServerEntry, type StdioServer } from '../../core/upstream.js';
 import { readHead } from '../../files/read.js';
 import { isNeverPassed } from '../../process/environment.js';
+import { readSecret, type SecretReference } from '../../process/secret-reference.js';
 import { isWebAddress, mapTexts, type TextPosition } from './fields.js';
 import { createSecretCollector, type ExpandedValue } from './secrets.js';
-import { parseServerValue, type ValuePart } from './value.js';
+import { findSecretReferences, parseServerValue, type ValuePart } from './value.js';
 
 export interface ExpandOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -18,6 +21,10 @@ export interface ExpandOptions {
   readonly trusted: boolean;
   /** Reads a text file; from disk by default. */
   readonly readFile?: (path: string) => string;
+  /** What needs the value, in messages; the server by default. */
+  readonly subject?: string;
+  /** Returns a secret of a command or the keychain, which was read before. */
+  readonly secretOf?: (reference: SecretReference) => string;
 }
 
 export interface ExpandedServer {
@@ -52,13 +59,43 @@ export function expandServer(entry: ServerEntry, options: ExpandOptions): Expand
   return { server, secrets: secrets.all() };
 }
 
+/** Reads the secrets that commands and the keychain have, and expands every reference. */
+export async function expandWithSecrets(
+  entry: ServerEntry,
+  { world, workdir }: { readonly world: World; readonly workdir: string },
+  subject = subjectOf(entry),
+): Promise<ExpandedServer> {
+  const options = { ...world, workdir, trusted: true, subject };
+  const references: SecretReference[] = [];
+  mapTexts(entry, (text, { field }) => {
+    references.push(...findSecretReferences(parseServerValue(text, field)));
+    return text;
+  });
+  const secrets = new Map<string, string>();
+  for (const reference of references)
+    secrets.set(reference.written, await readSecret(reference, { world, workdir }).catch(blame(entry, subject)));
+  return expandServer(entry, { ...options, secretOf: ({ written }) => secrets.get(written)! });
+}
+
+const subjectOf = ({ name }: ServerEntry): string => `server ${quoteOutside(name, 60)}`;
+
+function blame({ name, place: { file } }: ServerEntry, subject: string) {
+  return (error: ToolError): never => {
+    const { message, hint } = error;
+    throw new ToolError('unavailable', `${subject}: ${message} (${file})`, {
+      hint,
+      data: { server: name, file },
+    });
+  };
+}
+
 function expandText(text: string, position: TextPosition, entry: ServerEntry, options: ExpandOptions): ExpandedValue {
   const pieces: ExpandedValue['pieces'][number][] = [];
   const follow = (part: ValuePart): string => {
     if (part.kind === 'text') return part.text;
     const value = followReference(part, entry, options, follow);
     if (part.kind === 'variable' && !isSet(options.env[part.name])) return value;
-    if (part.kind === 'variable' || part.kind === 'file')
+    if (part.kind !== 'workdir' && part.kind !== 'home')
       pieces.push({ value, name: part.kind === 'variable' ? part.name : undefined });
     return value;
   };
@@ -84,10 +121,10 @@ export interface ExpandedCredentials {
 }
 
 /** Expands credentials that belong to no server entry. Throws `unavailable` if a reference has no value. */
-export function expandCredentials(
+export async function expandCredentials(
   { name, url, values, file }: Credentials,
-  options: Pick<ExpandOptions, 'env' | 'home' | 'workdir'>,
-): ExpandedCredentials {
+  options: { readonly world: World; readonly workdir: string },
+): Promise<ExpandedCredentials> {
   const headers = Object.fromEntries(values.map((value, at) => [`secret-${at}`, value]));
   const entry: ServerEntry = {
     kind: 'http',
@@ -97,8 +134,28 @@ export function expandCredentials(
     url,
     headers,
   };
-  const { server, secrets } = expandServer(entry, { ...options, trusted: true });
+  const { server, secrets } = await expandWithSecrets(entry, options);
   return { values: server.kind === 'http' ? Object.values(server.headers) : [], secrets };
+}
+
+/** Expands the values of variables that the configuration refers to. */
+export async function expandVariables(
+  references: Variables,
+  { name, file }: Pick<Credentials, 'name' | 'file'>,
+  options: { readonly world: World; readonly workdir: string },
+): Promise<{ readonly values: Variables; readonly secrets: readonly string[] }> {
+  const entry: ServerEntry = {
+    kind: 'stdio',
+    name,
+    owner: 'user',
+    place: { file, pointer: null, line: null },
+    command: name,
+    args: [],
+    env: references,
+  };
+  const { server } = await expandWithSecrets(entry, options, quoteOutside(name, 60));
+  const values = server.kind === 'stdio' ? server.env : {};
+  return { values, secrets: Object.values(values) };
 }
 
 function toProcess(entry: StdioServer, { home, workdir }: ExpandOptions): ResolvedServer {
@@ -123,15 +180,16 @@ const isSet = (value: string | undefined): value is string => value !== undefine
 function followReference(
   part: Exclude<ValuePart, { kind: 'text' }>,
   entry: ServerEntry,
-  { env, home, workdir, readFile = readSmallText }: ExpandOptions,
+  { env, home, workdir, readFile = readSmallText, secretOf, subject = subjectOf(entry) }: ExpandOptions,
   follow: (part: ValuePart) => string,
 ): string {
   const missing = (what: string, hint: string, data: Record<string, string> = {}): ToolError =>
-    new ToolError('unavailable', `server ${quoteOutside(entry.name, 60)} needs ${what} (${entry.place.file})`, {
+    new ToolError('unavailable', `${subject} needs ${what} (${entry.place.file})`, {
       hint,
       data: { server: entry.name, file: entry.place.file, ...data },
     });
   if (part.kind === 'workdir') return workdir;
+  if (part.kind === 'command' || part.kind === 'keychain') return secretOf!(part);
   if (part.kind === 'variable') {
     // An empty variable is a value unless there is a default.
     const value = Object.hasOwn(env, part.name) && !isNeverPassed(part.name) ? env[part.name] : undefined;

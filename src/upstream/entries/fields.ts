@@ -25,7 +25,7 @@ import {
 } from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
 import { GRANTS, PROTOCOL_VERSIONS } from '../../core/upstream.js';
-import { parseServerValue } from './value.js';
+import { parseServerValue, toCommandValue } from './value.js';
 
 /** Reports something about an entry; `keyPath` leads from the entry to the field. */
 export type Report = (keyPath: readonly string[], message: string, hint: string) => void;
@@ -44,6 +44,25 @@ function value(field: string): Shape<string> {
     },
     { pattern: field === 'headers' ? '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$' : '^[^\\x00]*$' },
   );
+}
+
+/** A command that prints a value, as a reference. */
+export const command = converted(
+  described(object({ cmd: list(string, 'an array of strings') }), 'a command such as { "cmd": ["op", "read", "…"] }'),
+  ({ cmd }) => toCommandValue(cmd),
+);
+
+// A string that may contain references, or a command that prints the value.
+function secret(field: string): Shape<string> {
+  const text = value(field);
+  return {
+    ...text,
+    schema: { anyOf: [text.schema, command.schema] },
+    read(given, path, report) {
+      const read = isRecord(given) ? command.read(given, path, report) : given;
+      return read === undefined && given !== undefined ? undefined : text.read(read, path, report);
+    },
+  };
 }
 
 function filled(field: string): Shape<string> {
@@ -88,13 +107,13 @@ const selectors = checked(
 const OAUTH = object(
   {
     clientId: optional(value('oauth')),
-    clientSecret: optional(value('oauth')),
+    clientSecret: optional(secret('oauth')),
     scope: optional(value('oauth')),
     issuer: optional(value('oauth')),
     grant: optional(oneOf(...GRANTS)),
     per: optional(oneOf('user')),
-    privateKey: optional(value('oauth')),
-    assertion: optional(value('oauth')),
+    privateKey: optional(secret('oauth')),
+    assertion: optional(secret('oauth')),
   },
   { expected: 'an object of strings' },
 );
@@ -152,7 +171,7 @@ export const STDIO = object(
     command: filled('command'),
     args: optional(converted(nullable(list(value('args'), 'an array of strings')), (args) => args ?? [])),
     env: optional(
-      record(value('env'), {
+      record(secret('env'), {
         expected: 'an object of strings',
         findFault: (name) => (name === '' || /[=\u0000]/.test(name) ? 'is not a valid variable name' : undefined),
         keyPattern: '^[^=\\x00]+$',
@@ -176,7 +195,7 @@ export const HTTP = object(
       { pattern: '^(?:[^\\x00]*\\$\\{[^\\x00]*|[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x00-\\x1f\\x7f]+)$' },
     ),
     headers: optional(
-      record(value('headers'), {
+      record(secret('headers'), {
         expected: 'an object of strings',
         findFault: (name) => (HEADER_NAME.test(name) ? undefined : 'is not a valid header name'),
         keyPattern: HEADER_NAME.source,

@@ -5,7 +5,7 @@ import { isOpaque, isPlainText, REDACTED } from '../../core/redact.js';
 import { quoteOutside } from '../../core/text.js';
 import { OAUTH_SECRETS, type ServerEntry, type StdioServer } from '../../core/upstream.js';
 import { mapTexts, type TextPosition } from './fields.js';
-import { isSecretName, parseServerValue, type ValuePart } from './value.js';
+import { findSecretReferences, isSecretName, parseServerValue, type ValuePart } from './value.js';
 
 // Tokens with a recognizable prefix, whatever their name.
 const TOKENS =
@@ -52,12 +52,32 @@ function maskField(text: string, { field, name = field }: TextPosition, entry: S
   return OAUTH_SECRETS.includes(name) ? maskValue('clientSecret', text, 'oauth') : text;
 }
 
-/** Returns the key paths of an entry that contain a secret in plain text instead of a reference (UPS-5). */
-export function findLiteralSecrets(entry: ServerEntry): readonly (readonly string[])[] {
-  const found: (readonly string[])[] = [];
-  mapTexts(entry, (text, { field, name }) => {
-    if (field !== 'command' && maskField(text, { field, name }, entry) !== text)
-      found.push(name === undefined ? [field] : [field, name]);
+/** A value of an entry, and the path of its key. */
+export interface FoundValue {
+  readonly keyPath: readonly string[];
+  readonly text: string;
+}
+
+/** Returns the values of an entry that contain a secret in plain text instead of a reference (UPS-5). */
+export function findLiteralSecrets(entry: ServerEntry): readonly FoundValue[] {
+  return findValues(
+    entry,
+    (text, position) => position.field !== 'command' && maskField(text, position, entry) !== text,
+  );
+}
+
+/** Returns the key paths of values that refer to a command or the keychain (SEC-1). */
+export function findOwnReferences(entry: ServerEntry): readonly (readonly string[])[] {
+  const isOwn = (text: string, { field }: TextPosition): boolean =>
+    findSecretReferences(readParts(text, field)).length > 0;
+  return findValues(entry, isOwn).map(({ keyPath }) => keyPath);
+}
+
+function findValues(entry: ServerEntry, isFound: (text: string, position: TextPosition) => boolean): FoundValue[] {
+  const found: FoundValue[] = [];
+  mapTexts(entry, (text, position) => {
+    const { field, name } = position;
+    if (isFound(text, position)) found.push({ keyPath: name === undefined ? [field] : [field, name], text });
     return text;
   });
   return found;

@@ -10,7 +10,7 @@ import { isSecretName } from './value.js';
 /** An expanded value with the parts that came from references. */
 export interface ExpandedValue {
   readonly value: string;
-  /** `name` is the variable; undefined for a file. */
+  /** `name` is the variable; undefined for a file, a command and the keychain. */
   readonly pieces: readonly { readonly value: string; readonly name: string | undefined }[];
 }
 
@@ -21,7 +21,7 @@ export function createSecretCollector() {
     const text = value.trim();
     if (text.length >= SHORTEST_SECRET && (isSure || !isPlainValue(text))) found.add(text);
   };
-  // The content of a referenced file is always a secret.
+  // The content of a file, and what a command or the keychain has, is always a secret.
   const addPieces = (pieces: ExpandedValue['pieces'], isSure = false): void => {
     for (const { value, name } of pieces) add(value, isSure || name === undefined || isSensitiveName(name));
   };

@@ -2,6 +2,9 @@
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { isSensitiveName } from '../../core/redact.js';
+import { readShape, strings } from '../../core/shape.js';
+import { SECRET_NAME } from '../../process/keychain.js';
+import type { SecretReference } from '../../process/secret-reference.js';
 
 /** A part of a value; `written` is its source text. */
 export type ValuePart =
@@ -14,6 +17,7 @@ export type ValuePart =
       readonly written: string;
     }
   | { readonly kind: 'file'; readonly path: string; readonly written: string }
+  | SecretReference
   | { readonly kind: 'workdir'; readonly written: string }
   | { readonly kind: 'home'; readonly written: string };
 
@@ -22,6 +26,9 @@ const PUBLIC_FIELDS: ReadonlySet<string> = new Set(['command', 'args', 'cwd']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 // `file://…` is a URL and stays text.
 const WHOLE_FILE = /^file:(\/(?!\/).*|~\/.+|\.{1,2}\/.+)$/s;
+// The form of { "cmd": ["op", "read", …] } as a string.
+const WHOLE_COMMAND = /^cmd:(\[.*\])$/s;
+const WHOLE_KEYCHAIN = /^keychain:([^/].*)$/s;
 // Names of paths to secrets, which are not secrets themselves.
 const PATH_NAME = /(?:^|_)(?:sock|file|path|dir)$/i;
 const MAX_NESTING = 8;
@@ -31,11 +38,51 @@ const MAX_NESTING = 8;
  * that would show a secret in the process list; messages do not contain the value.
  */
 export function parseServerValue(text: string, field: string): readonly ValuePart[] {
-  const whole = field === 'url' ? null : WHOLE_FILE.exec(text);
-  const parts: readonly ValuePart[] =
-    whole === null ? parseParts(text, 0) : [{ kind: 'file', path: whole[1]!, written: text }];
+  const whole = field === 'url' ? undefined : parseWhole(text);
+  const parts = whole === undefined ? parseParts(text, 0) : [whole];
   if (PUBLIC_FIELDS.has(field)) assertNoSecrets(parts, field);
   return parts;
+}
+
+function parseWhole(text: string): ValuePart | undefined {
+  const [, path] = WHOLE_FILE.exec(text) ?? [];
+  if (path !== undefined) return { kind: 'file', path, written: text };
+  const [, argv] = WHOLE_COMMAND.exec(text) ?? [];
+  if (argv !== undefined) return { kind: 'command', argv: parseCommand(argv), written: text };
+  const [, name] = WHOLE_KEYCHAIN.exec(text) ?? [];
+  return name === undefined ? undefined : parseKeychain(name, text);
+}
+
+function parseCommand(written: string): readonly string[] {
+  const { value } = readShape(strings, parseJson(written));
+  if (value !== undefined && value[0] !== undefined && value.every((word) => !word.includes('\u0000'))) return value;
+  throw malformed('has an invalid command', 'write { "cmd": ["op", "read", "op://vault/item/field"] }');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseKeychain(name: string, written: string): ValuePart {
+  if (SECRET_NAME.test(name)) return { kind: 'keychain', name, written };
+  throw malformed('has an invalid name of a secret', 'use letters, digits, ".", "_" and "-": keychain:github-token');
+}
+
+/** Returns the command as a value of an entry. */
+export function toCommandValue(argv: readonly string[]): string {
+  return `cmd:${JSON.stringify(argv)}`;
+}
+
+/** Returns the references to commands and the keychain in a value, which need time to be followed. */
+export function findSecretReferences(parts: readonly ValuePart[]): readonly SecretReference[] {
+  return parts.flatMap((part) => {
+    if (part.kind === 'command' || part.kind === 'keychain') return [part];
+    return part.kind === 'variable' ? findSecretReferences(part.fallback ?? []) : [];
+  });
 }
 
 /** Returns the references in a value as they are written; what cannot be parsed is one. */
@@ -95,6 +142,7 @@ function parseReference(written: string, depth: number): ValuePart {
   if (inner === 'workspaceFolder') return { kind: 'workdir', written };
   if (inner === 'userHome') return { kind: 'home', written };
   if (inner.startsWith('file:')) return parseFile(inner.slice('file:'.length), written);
+  if (inner.startsWith('keychain:')) return parseKeychain(inner.slice('keychain:'.length), written);
   if (inner.startsWith('input:')) {
     throw malformed(
       'uses "${input:…}", which is not supported',
@@ -125,8 +173,8 @@ function parseFile(path: string, written: string): ValuePart {
 function assertNoSecrets(parts: readonly ValuePart[], field: string): void {
   for (const part of parts) {
     const secret =
-      part.kind === 'file'
-        ? 'the content of a file'
+      part.kind === 'file' || part.kind === 'command' || part.kind === 'keychain'
+        ? { file: 'the content of a file', command: 'the output of a command', keychain: 'a secret' }[part.kind]
         : part.kind === 'variable' && isSecretName(part.name)
           ? `the variable ${part.name}`
           : undefined;

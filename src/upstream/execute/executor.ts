@@ -81,7 +81,8 @@ function identifyServer(
   { workdir }: PlanSnapshot,
   { world, wieldHome }: SandboxPlaces,
 ): string[] {
-  const { server } = expandServer(entry, { ...world, workdir, trusted: true });
+  // Its secrets do not choose the program.
+  const { server } = expandServer(entry, { ...world, workdir, trusted: true, secretOf: () => '' });
   const { command, env, cwd = workdir } = server as StdioServer;
   const path = ({ ...baseEnvironment(world, []), ...env }.PATH ?? '').split(delimiter);
   const file = findProgram(command.includes('/') ? resolve(cwd, command) : command, path);

@@ -26,7 +26,7 @@ export interface OAuthOptions {
   readonly world: Pick<World, 'now' | 'monotonic' | 'debug'>;
   readonly lookup?: Lookup;
   /** Expands the references of the entry again: secrets of logins without a person may be replaced meanwhile. */
-  readonly reread?: () => HttpServer;
+  readonly reread?: () => Promise<HttpServer>;
   /** Called with tokens before they are used, so that they are redacted where the server repeats them. */
   readonly remember?: (tokens: readonly string[]) => void;
   /** Ends requests to the login server. */
@@ -196,7 +196,7 @@ export async function logInByGrant(options: OAuthOptions, refused: Response | un
   const { directory, world, reread } = options;
   const { requestByGrant } = await import('./grant.js');
   world.debug(`logging in to ${options.server.name} by its grant`);
-  const server = reread?.() ?? options.server;
+  const server = (await reread?.()) ?? options.server;
   const login = await requestByGrant({ server, refused, fetch: createLoginFetch(options), now: world.now() });
   writeLogin(directory, server, login);
   return login;

@@ -156,6 +156,7 @@ export const outer = {
     const executor = createModuleExecutor({
       world: machine.world,
       entry: () => findEntry('host/main.js'),
+      withVariables: async (plan) => plan,
       cacheDirectory: join(workspace.env.WIELD_HOME!, 'cache', 'modules'),
     });
     const file = join(workspace.dir, 'skills/x/SKILL.md');

@@ -96,6 +96,7 @@ describe('the allowlist', () => {
     const toolbox = workspace.toolbox();
     const executor = createProcessExecutor({
       world: toolbox.machine.world,
+      withVariables: async (plan) => plan,
     });
     const tool = await toolbox.find('run');
     const action = tool.action as CommandAction;

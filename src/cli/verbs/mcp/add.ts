@@ -34,10 +34,12 @@ export const add: McpAction = {
   example: 'wield mcp add files -- npx -y @modelcontextprotocol/server-filesystem .',
   flags: {
     url: option('URL', 'The URL of an HTTP server, instead of a command'),
-    env: option('K=V', 'A variable for the process; write secrets as ${VAR} or file:~/path', {
+    env: option('K=V', 'A variable for the process; write secrets as ${VAR}, file:~/path or keychain:NAME', {
       repeats: true,
     }),
-    header: option('K=V', 'An HTTP header; write secrets as ${VAR} or file:~/path', { repeats: true }),
+    header: option('K=V', 'An HTTP header; write secrets as ${VAR}, file:~/path or ${keychain:NAME}', {
+      repeats: true,
+    }),
     name: option('NAME', 'The name of a server from a registry'),
     registry: option('URL', 'The registry to ask, instead of the official one'),
     scope: SCOPE,
@@ -64,7 +66,8 @@ export const add: McpAction = {
     const environment = findClientEnvironment(toolbox);
     const target = wieldFile(scope, environment);
     const file = shortenPath(target, toolbox.workspace.workdir, toolbox.machine.world.home);
-    toolbox.state.upstreams.assertAllowed(toServer(name, entry, target), { registry: origin });
+    const owner = scope === 'user' ? 'user' : 'workspace';
+    toolbox.state.upstreams.assertAllowed(toServer(name, entry, { owner, file: target }), { registry: origin });
     const plan = (): ServerEdit => {
       const planned = editServer(scope, environment, name, entry);
       if (planned.current === undefined || !planned.changed || call.flags.has('force')) return planned;
@@ -236,8 +239,12 @@ function readPairs(flag: string, pairs: readonly string[], form: RegExp): Record
 }
 
 // UPS-5: secrets are never written to the file or repeated in messages.
-function toServer(name: string, entry: JsonObject, file: string): ServerEntry {
-  const source = { owner: 'user', place: { file, pointer: null, line: null } } as const;
+function toServer(
+  name: string,
+  entry: JsonObject,
+  { owner, file }: { readonly owner: ServerEntry['owner']; readonly file: string },
+): ServerEntry {
+  const source = { owner, place: { file, pointer: null, line: null } };
   const { findings, entry: server } = readServer(name, entry, source);
   const wrong = findings.find(({ severity }) => severity === 'error');
   if (wrong !== undefined) {
@@ -246,7 +253,10 @@ function toServer(name: string, entry: JsonObject, file: string): ServerEntry {
   }
   const [first] = findings;
   if (first === undefined) return server!;
-  throw new ToolError('usage', `${spellOut(first.keyPath.join('.'))}: would write a secret to a file in plain text`, {
+  const { keyPath, message, hint } = first;
+  const where = spellOut(keyPath.join('.'));
+  if (!message.includes('plain text')) throw new ToolError('usage', `${where}: ${message}`, { hint });
+  throw new ToolError('usage', `${where}: would write a secret to a file in plain text`, {
     hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
   });
 }

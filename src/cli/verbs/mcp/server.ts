@@ -82,13 +82,13 @@ export async function findAddressed(
       'pass credentials in env of its entry, as a reference',
     );
   }
-  const { expandServer } = await import('../../../upstream/entries/expand.js');
+  const { expandWithSecrets } = await import('../../../upstream/entries/expand.js');
   const {
     machine: { world },
     workspace: { workdir },
   } = toolbox;
   // Trust was checked above.
-  const resolved = expandServer(server, { ...world, workdir, trusted: true }).server as HttpServer;
+  const resolved = (await expandWithSecrets(server, { world, workdir })).server as HttpServer;
   toolbox.state.upstreams.assertAllowed(server, { resolved });
   return resolved;
 }

@@ -1,0 +1,105 @@
+// `wield secrets`: secrets in the keychain of the system, which configurations refer to as `keychain:NAME`.
+
+import { assertPerson } from '../../core/caller.js';
+import { ToolError } from '../../core/error.js';
+import { quoteOutside } from '../../core/text.js';
+import { keychainOf, SECRET_NAME } from '../../process/keychain.js';
+import { runSecretCommand } from '../../process/secret-reference.js';
+import { unknownChoice } from '../choices.js';
+import { ASKS, confirm, mayConfirm, unconfirmed } from '../consent.js';
+import { readStdin } from '../input.js';
+import { printJson } from '../print.js';
+import { readHidden } from '../read-hidden.js';
+import { usageError, type Verb, type VerbCall } from '../verb.js';
+
+const ACTIONS = ['set', 'list', 'remove'];
+
+export const secrets: Verb = {
+  name: 'secrets',
+  usage: 'secrets list | secrets set NAME [--dry-run] [--yes] | secrets remove NAME [--dry-run] [--yes]',
+  summary: 'Keep secrets in the keychain of the system; configurations refer to them as keychain:NAME.',
+  examples: [
+    'wield secrets set github-token',
+    'op read op://Private/github/token | wield secrets set github-token --yes',
+    'wield secrets list',
+    'wield secrets remove github-token',
+  ],
+  flags: ASKS,
+  positionals: 2,
+  completes: ACTIONS,
+  async run(call) {
+    const [action, name] = call.positionals;
+    if (action === undefined)
+      throw usageError('missing action; usage: wield secrets set|list|remove', 'wield secrets list');
+    if (action === 'list') return listSecrets(call, name);
+    if (action !== 'set' && action !== 'remove') throw unknownChoice('action', action, ACTIONS, 'wield secrets');
+    if (name === undefined)
+      throw usageError(`missing name; usage: wield secrets ${action} NAME`, 'wield secrets list shows the names');
+    if (!SECRET_NAME.test(name))
+      throw usageError(
+        `"${quoteOutside(name, 60)}" is not a name of a secret`,
+        'use at most 64 letters, digits, ".", "_" and "-"',
+      );
+    return action === 'set' ? setSecret(call, name) : removeSecret(call, name);
+  },
+};
+
+async function listSecrets(call: VerbCall, extra: string | undefined): Promise<number> {
+  if (extra !== undefined) throw usageError('wield secrets list takes no name', 'wield secrets list');
+  const names = await readNames(call);
+  if (call.json) return printJson(call.terminal, { ok: true, secrets: names.map((name) => ({ name })) });
+  if (names.length === 0) call.terminal.err('no secrets yet; to add one: wield secrets set NAME\n');
+  for (const name of names) call.terminal.out(`${name}\n`);
+  return 0;
+}
+
+async function setSecret(call: VerbCall, name: string): Promise<number> {
+  const { terminal, flags, json, signal } = call;
+  if (flags.has('dry-run')) return report(call, { name, dryRun: true }, `would set  ${name}`);
+  assertPerson(call.toolbox().machine.insideCall, 'setting a secret');
+  // A value that is typed is a confirmation.
+  const isTyped = !json && terminal.canAsk && !flags.has('yes');
+  if (!isTyped && !mayConfirm(call)) throw unconfirmed(call, name);
+  const text = isTyped
+    ? await readHidden(terminal, `  ${name}: `, signal)
+    : await readStdin(terminal, signal, `the secret ${name}`);
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '') throw usageError('the secret is empty', `printf %s "$VALUE" | wield secrets set ${name} --yes`);
+  const { argv, stdin } = keychainOf(placeOf(call).world.platform).write(name, secret);
+  await runSecretCommand(argv, placeOf(call), stdin);
+  return report(
+    call,
+    { name },
+    `set  ${name}\n  refer to it as keychain:${name}, or \${keychain:${name}} within a text`,
+  );
+}
+
+async function removeSecret(call: VerbCall, name: string): Promise<number> {
+  const names = await readNames(call);
+  if (!names.includes(name))
+    throw new ToolError('not_found', `the keychain has no secret "${name}"`, { hint: 'wield secrets list' });
+  if (call.flags.has('dry-run')) return report(call, { name, dryRun: true }, `would remove  ${name}`);
+  if (!(await confirm(call, `Remove ${name} from the keychain?`, name))) return 0;
+  await runSecretCommand(keychainOf(placeOf(call).world.platform).remove(name), placeOf(call));
+  return report(call, { name }, `removed  ${name}`);
+}
+
+async function readNames(call: VerbCall): Promise<readonly string[]> {
+  const place = placeOf(call);
+  const keychain = keychainOf(place.world.platform);
+  const { stdout, stderr } = await runSecretCommand(keychain.list, place);
+  // One of the programs prints names to standard error.
+  const names = keychain.parseNames(`${stdout}\n${stderr}`);
+  return [...new Set(names)].filter((name) => SECRET_NAME.test(name)).sort();
+}
+
+function placeOf(call: VerbCall) {
+  const { machine, workspace } = call.toolbox();
+  return { world: machine.world, workdir: workspace.workdir };
+}
+
+function report({ json, terminal }: VerbCall, data: object, text: string): number {
+  if (json) return printJson(terminal, { ok: true, ...data });
+  terminal.out(`${text}\n`);
+  return 0;
+}

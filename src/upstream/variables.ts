@@ -1,0 +1,21 @@
+// The values of variables that the configuration refers to, for processes and modules (SEC-5).
+
+import type { WithVariables } from '../core/executor.js';
+import { addSecrets, type KnownSecrets } from '../core/redact.js';
+import type { World } from '../core/snapshot.js';
+import { referencesOf } from '../process/environment.js';
+import { expandVariables } from './entries/expand.js';
+
+/** Returns what adds the values to a plan before it runs; `file` contains the references. */
+export function createWithVariables(file: string, world: World, known: KnownSecrets): WithVariables {
+  return async (plan, { snapshot: { settings, workdir } }) => {
+    const { tool, environment } = plan;
+    // A sandbox may have left some out.
+    const wanted = Object.entries(referencesOf(tool, settings)).filter(([name, text]) => environment[name] === text);
+    if (wanted.length === 0) return plan;
+    const own = { name: tool.name, file };
+    const { values, secrets } = await expandVariables(Object.fromEntries(wanted), own, { world, workdir });
+    addSecrets(known, secrets);
+    return { ...plan, environment: { ...environment, ...values } };
+  };
+}
