@@ -10,7 +10,7 @@ const NODE_ENTRY = fileURLToPath(new URL('../dist/node.js', import.meta.url));
 // A word may lead through a file, which is an error of its own.
 function isFileAt(path) {
   try {
-    return statSync(path).isFile();
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   } catch {
     return false;
   }
@@ -29,10 +29,14 @@ const wordsOf = (text) =>
       .filter((word) => /[./]/.test(word) && !/:\/\/|^\//.test(word) && Buffer.byteLength(word) < 200),
   );
 
-// Returns the files that the texts of a skill name, and the texts that these name: in it, and elsewhere in its source, seen from
-// a text, from the skill, and from each directory above it. Relative to the skill.
+// Returns the files that the texts of a skill name: in it, and elsewhere in its source, seen from a text, from the skill, and from
+// each directory above it; and what those texts elsewhere name, seen from themselves. Relative to the skill.
 function findNamed(directory, source) {
-  const isFile = (path) => isFileAt(join(directory, path));
+  const known = new Map();
+  const isFile = (path) => {
+    if (!known.has(path)) known.set(path, isFileAt(join(directory, path)));
+    return known.get(path);
+  };
   const isHidden = (path) => path.split('/').some((part) => /^(?:\.(?!\.$).*|node_modules|__pycache__)$/.test(part));
   const isInside = (path) => path !== '' && !relative(source, join(directory, path)).startsWith('..');
   const isNamed = (path) => isInside(path) && isFile(path) && !(path.startsWith('..') && isHidden(path));
@@ -44,13 +48,15 @@ function findNamed(directory, source) {
   const named = new Set();
   for (const text of queue)
     for (const word of wordsOf(readFileSync(join(directory, text), 'utf8'))) {
-      const near = [dirname(text), '.'].map((base) => toPath(base, word)).filter(isNamed);
-      const isFar = near.length === 0 && word.includes('/') && !/^\.{1,2}\//.test(word);
+      const isOwn = !text.startsWith('..');
+      const bases = isOwn ? [dirname(text), '.'] : [dirname(text)];
+      const near = bases.map((base) => toPath(base, word)).filter(isNamed);
+      const isFar = isOwn && near.length === 0 && word.includes('/') && !/^\.{1,2}\//.test(word);
       const far = isFar ? above.map((base) => toPath(base, word)).filter(isNamed) : [];
       for (const path of [...near, ...far.slice(0, 1)]) {
         if (path === 'SKILL.md' || named.has(path)) continue;
         named.add(path);
-        if (path.startsWith('..') && TEXT.test(path) && basename(path) !== 'SKILL.md') queue.push(path);
+        if (isOwn && path.startsWith('..') && TEXT.test(path) && basename(path) !== 'SKILL.md') queue.push(path);
       }
     }
   return named;

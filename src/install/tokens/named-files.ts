@@ -32,8 +32,8 @@ export interface NamedFiles {
 }
 
 /**
- * Finds the files that texts of a skill name outside of it, and those that these name, except texts of other skills.
- * Nothing leads out of the tree, and nothing hidden is found.
+ * Finds the files that texts of a skill name outside of it, and those that these name, but not further, and not through
+ * texts of other skills. Nothing leads out of the tree, and nothing hidden is found.
  */
 export function findNamedFiles(item: SourceItem, tree: string, texts: readonly NamingText[]): NamedFiles {
   const [top, own] = [realPath(tree), realPath(join(tree, item.path))];
@@ -55,8 +55,8 @@ export function findNamedFiles(item: SourceItem, tree: string, texts: readonly N
       else {
         bytes += stats.size;
         files.push({ path: `${NAMED_FILES}/${path}`, from: target, executable: (stats.mode & 0o111) !== 0 });
-        // With skills that name each other, each would contain the whole repository.
-        if (MARKDOWN.test(path) && posix.basename(path) !== 'SKILL.md')
+        // With texts that name each other, each skill would contain the whole repository.
+        if (from.startsWith(`${item.path}/`) && MARKDOWN.test(path) && posix.basename(path) !== 'SKILL.md')
           queue.push({ path, text: readTextFile(real) ?? '' });
       }
     }
@@ -64,8 +64,8 @@ export function findNamedFiles(item: SourceItem, tree: string, texts: readonly N
   return { files: files.sort((a, b) => compareText(a.path, b.path)), left };
 }
 
-// Returns the existing files that a text names, by their paths in the source. Authors write paths from the text, from the
-// skill, and from the root of the source or a directory between, such as that of a plugin.
+// Returns the existing files that a text names, by their paths in the source. Authors write paths from the text; in a skill
+// also from the skill, and from the root of the source or a directory between, such as that of a plugin.
 function createLookUp(own: string, tree: string): (text: string, path: string) => readonly string[] {
   const above = ancestorsOf(own);
   const known = new Map<string, boolean>();
@@ -78,10 +78,11 @@ function createLookUp(own: string, tree: string): (text: string, path: string) =
     }
     return found;
   };
-  const find = (word: string, from: string): readonly string[] => {
-    const near = [dirname(from), own].map((base) => posix.join(base, word)).filter(isFile);
+  const find = (word: string, from: string, isInside: boolean): readonly string[] => {
+    const bases = isInside ? [dirname(from), own] : [dirname(from)];
+    const near = bases.map((base) => posix.join(base, word)).filter(isFile);
     // A name alone is more often a file of the project that the skill is used in.
-    if (near.length > 0 || !word.includes('/') || /^\.{1,2}\//.test(word)) return near;
+    if (near.length > 0 || !isInside || !word.includes('/') || /^\.{1,2}\//.test(word)) return near;
     return above
       .map((base) => posix.join(base, word))
       .filter(isFile)
@@ -91,7 +92,7 @@ function createLookUp(own: string, tree: string): (text: string, path: string) =
     const isInside = path.startsWith(`${own}/`);
     // A name alone in a text of the skill is a file of the skill.
     const words = pathsIn(text).filter((word) => !isInside || word.includes('/'));
-    return [...new Set(words.flatMap((word) => find(word, path)))];
+    return [...new Set(words.flatMap((word) => find(word, path, isInside)))];
   };
 }
 

@@ -120,7 +120,7 @@ Follow references/more.md and \`shared/guide.md\`, run \`python "\${CLAUDE_SKILL
       'plugins/kit/shared/guide.md': chain['plugins/kit/shared/guide.md'],
       'shared/steps/a.sh': 'echo a',
       'shared/b.md': 'See ../docs/last.md.',
-      'docs/last.md': 'Last.',
+      'docs/last.md': 'not_found',
       'plugins/kit/docs/root.md': 'Root.',
       '<plugin-dir>/docs/place.md': 'Place.',
       '${CLAUDE_PLUGIN_ROOT}/docs/place.md': 'Place.',
