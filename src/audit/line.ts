@@ -15,6 +15,8 @@ export interface AuditRecord {
   readonly caller: string;
   /** Who was logged in (IDN-5). */
   readonly user?: string;
+  /** The address of the client, over HTTP (IDN-14). */
+  readonly address?: string;
   readonly kind: Caller['kind'];
   readonly door: string;
   readonly tool: string;

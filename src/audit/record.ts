@@ -40,6 +40,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     depth: event.depth,
     caller: clean(formatCaller(caller)),
     ...(caller.user === undefined ? {} : { user: clean(caller.user, MAX_NAME) }),
+    ...(caller.address === undefined ? {} : { address: clean(caller.address, MAX_NAME) }),
     kind: caller.kind,
     door: clean(caller.door, MAX_NAME),
     tool: clean(tool?.name ?? event.ref, MAX_NAME),

@@ -31,7 +31,7 @@ import { approverList, notifyTable } from './approvals.js';
 import { openApiTable, reference } from './openapi.js';
 import { ruleTest } from './rule-tests.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
-import { authTable, tokensTable } from './serve.js';
+import { authTable, proxyList, tokensTable } from './serve.js';
 
 /**
  * How a lower layer can change the value of a higher one: lower a ceiling, replace it, set it if no higher layer does
@@ -338,6 +338,11 @@ export const KEYS: Readonly<Record<string, Key>> = {
     'serve.tokens',
     'Bearer tokens of users, as `[serve.tokens.NAME]`: `file`, `groups`, `profile`',
     RESTRICTS,
+  ),
+  'serve.trusted-proxies': own(
+    { word: 'addresses', shape: proxyList },
+    'serve.trustedProxies',
+    'Proxies whose `X-Forwarded-For` or `Forwarded` names the [client](../guides/team-gateway.md#behind-a-proxy), such as `10.0.0.0/8`',
   ),
   'approvals.approvers': own(
     { word: 'names', shape: approverList },

@@ -32,6 +32,8 @@ export interface Caller extends UserOf {
   readonly session?: string;
   /** Tells apart clients that have no session, for servers that ask the client of a call (UPS-106). */
   readonly person?: string;
+  /** The address of the client, over HTTP; for the audit log (IDN-14). */
+  readonly address?: string;
   /** Whether the client shows MCP Apps, whose tools it may list and call (RSC-20). */
   readonly apps?: boolean;
   /** The protocol version of an MCP client: servers that have both are called in the same one (UPS-105). */

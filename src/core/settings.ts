@@ -129,6 +129,8 @@ export interface ServeSettings {
   readonly auth: readonly IssuerSettings[];
   /** Tokens that have a name, in files. */
   readonly tokens: readonly NamedToken[];
+  /** Addresses and ranges of proxies whose headers say who the client is (IDN-14). */
+  readonly trustedProxies: readonly string[];
 }
 
 /** An identity provider. */
@@ -238,7 +240,7 @@ export const DEFAULT_SETTINGS: Settings = {
   disabledServers: [],
   allowedServers: [],
   allowedSources: [],
-  serve: { auth: [], tokens: [] },
+  serve: { auth: [], tokens: [], trustedProxies: [] },
   approvals: { approvers: [], fourEyes: false },
 };
 

@@ -12,6 +12,8 @@ export interface AccessOptions {
   readonly tokens?: (() => readonly string[]) | undefined;
   /** The address that clients use, if it is another one: that of a proxy. */
   readonly publicUrl?: URL | undefined;
+  /** Returns the addresses of proxies whose headers name the client. */
+  readonly trustedProxies?: (() => readonly string[]) | undefined;
   /** Finds the user of another token (IDN-1). */
   readonly users?: ((token: string) => Promise<Identity | TokenFault>) | undefined;
   /** Identity providers that clients may log in at (RFC 9728); without one there is no metadata. */

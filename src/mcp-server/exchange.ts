@@ -17,6 +17,10 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** Who is logged in. */
   identity: Identity | undefined;
+  /** The address of the connection, if it is known. */
+  readonly peer: string | undefined;
+  /** The address of the client. */
+  address: string | undefined;
   /** Returns undefined if the body is too large. Rejects if the client disconnects. */
   readBody(maxBytes: number): Promise<string | undefined>;
   /** Called when the response begins. */
@@ -58,6 +62,7 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 /** An exchange of Node's server. */
 export class NodeExchange implements Exchange {
   identity: Identity | undefined;
+  address: string | undefined;
   onBegin = (): void => {};
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -75,6 +80,10 @@ export class NodeExchange implements Exchange {
 
   get target(): string {
     return this.#request.url ?? '/';
+  }
+
+  get peer(): string | undefined {
+    return this.#request.socket.remoteAddress;
   }
 
   get hasBegun(): boolean {
@@ -138,6 +147,8 @@ export class NodeExchange implements Exchange {
 /** An exchange of the Fetch API: `response` resolves when it begins. */
 export class FetchExchange implements Exchange {
   identity: Identity | undefined;
+  readonly peer = undefined;
+  address: string | undefined;
   readonly method: string;
   readonly response: Promise<Response>;
   hasBegun = false;

@@ -6,6 +6,7 @@ import { isToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
 import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
+import { findClient } from '../net/client-address.js';
 import { RpcError } from '../net/mcp.js';
 import { findHeaderMismatch } from '../net/param-headers.js';
 import { type AccessOptions, authenticate, checkHost, findMetadata, type Refusal } from './access.js';
@@ -123,6 +124,10 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     const { identity, refusal } = await authenticate(header, options.access);
     if (refusal !== undefined) return refuse(exchange, refusal);
     exchange.identity = identity;
+    exchange.address = findClient(
+      { address: exchange.peer, forwardedFor: header('x-forwarded-for'), forwarded: header('forwarded') },
+      options.access.trustedProxies?.() ?? [],
+    );
     if (path === '/') return describeServer(exchange, toolbox);
     if (path === METRICS_PATH && options.metrics !== undefined)
       return respondPage(exchange, PROMETHEUS_TYPE, options.metrics);
@@ -197,12 +202,12 @@ async function answerNewer(server: McpServer, exchange: Exchange, message: Reque
   const responder = new Responder(exchange, INDEPENDENT);
   const send = (text: string): void => responder.send(text);
   // This version has no sessions: all clients of a user, or all with access, share one.
-  const { identity } = exchange;
+  const { identity, address } = exchange;
   const client = new Client(sessionOf(identity), send, false);
   // A client cancels its request by closing the response.
   exchange.onDisconnect(() => client.close());
   const mayConsent = (): boolean => exchange.mayConsent();
-  const answer = await server.answer(message, { client, identity, isNewer: true, send, mayConsent });
+  const answer = await server.answer(message, { client, identity, address, isNewer: true, send, mayConsent });
   if (answer === undefined) responder.end();
   else responder.answer(answer.parts, STATUSES.get(answer.code) ?? 200);
 }

@@ -129,6 +129,8 @@ export interface Channel {
   readonly client: Client;
   /** Who is logged in. */
   readonly identity?: Identity | undefined;
+  /** The address of the client, over HTTP. */
+  readonly address?: string | undefined;
   readonly isNewer: boolean;
   /** Returns a signal that is aborted when the connection ends that alone can carry the result. */
   disconnected?(): AbortSignal;
@@ -142,6 +144,7 @@ export interface RequestScope {
   readonly id: RequestId;
   readonly client: Client;
   readonly identity: Identity | undefined;
+  readonly address: string | undefined;
   /** Whether the request is of the newer protocol version. */
   readonly isNewer: boolean;
   /** What the client says it supports. */
@@ -169,7 +172,7 @@ export interface RequestScope {
 }
 
 export function toScope({ id, params }: RequestMessage, channel: Channel, controller: AbortController): RequestScope {
-  const { client, identity, isNewer, disconnected } = channel;
+  const { client, identity, address, isNewer, disconnected } = channel;
   const meta = metaOf(params);
   const info = isNewer ? meta?.[META.client] : client.initialized?.clientInfo;
   const logLevel = isNewer ? (meta?.[META.logLevel] as string | undefined) : client.logLevel;
@@ -180,6 +183,7 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, contro
     id,
     client,
     identity,
+    address,
     isNewer,
     capabilities: isNewer ? meta?.[META.capabilities] : client.initialized?.capabilities,
     clientName: isRecord(info) ? (info.name as string) : undefined,
@@ -204,11 +208,12 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, contro
 
 /** Returns who makes a request, with its session. */
 export function callerOf(scope: RequestScope): Caller {
-  const { identity, client, clientName: name } = scope;
+  const { identity, address, client, clientName: name } = scope;
   return {
     ...toCaller(identity),
     session: client.session,
     ...(name === undefined ? {} : { name }),
+    ...(address === undefined ? {} : { address }),
     protocol: protocolOf(scope),
   };
 }

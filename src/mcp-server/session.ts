@@ -182,6 +182,7 @@ export class Session {
     const answering = this.#server.answer(message, {
       client: this.#client,
       identity: exchange.identity,
+      address: exchange.address,
       isNewer: false,
       disconnected() {
         const controller = new AbortController();

@@ -57,6 +57,8 @@ const EMBEDDED: readonly (readonly [network: string, bits: number, at: number])[
   ['::', 96, 12],
   ['2002::', 16, 2],
 ];
+// The prefix of IPv4 addresses in IPv6.
+const MAPPED: readonly number[] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 const TEREDO: readonly [network: string, bits: number] = ['2001::', 32];
 
 const METADATA_NAMES = new Set([
@@ -117,11 +119,38 @@ function find(ranges: readonly Range[], bytes: readonly number[]): Classificatio
 }
 
 function isWithin(bytes: readonly number[], network: string, bits: number): boolean {
-  const base = parseAddress(network)!;
+  return hasPrefix(bytes, parseAddress(network)!, bits);
+}
+
+function hasPrefix(bytes: readonly number[], base: readonly number[], bits: number): boolean {
   return base.every((byte, at) => {
     const mask = (0xff00 >> Math.min(8, Math.max(0, bits - at * 8))) & 0xff;
     return (bytes[at]! & mask) === (byte & mask);
   });
+}
+
+/** Whether an address is one of addresses and ranges such as `10.0.0.0/8`. */
+export function isAmong(address: string, ranges: readonly string[]): boolean {
+  const bytes = parsePlain(address);
+  return ranges.some((range) => {
+    const [network = '', bits = '128'] = range.split('/');
+    const base = parseAddress(network);
+    // A mapped range has mapped addresses.
+    const of = base?.length === 16 && bytes?.length === 4 ? [...MAPPED, ...bytes] : bytes;
+    return of !== undefined && base?.length === of.length && hasPrefix(of, base, Number(bits));
+  });
+}
+
+/** Returns an address as it is written: an IPv4 address also if it is mapped to IPv6, without a zone; undefined if it is not one. */
+export function normalizeAddress(text: string): string | undefined {
+  const bytes = parsePlain(text);
+  if (bytes === undefined) return undefined;
+  return bytes.length === 4 ? bytes.join('.') : text.replace(/%.*$/, '').toLowerCase();
+}
+
+function parsePlain(text: string): readonly number[] | undefined {
+  const bytes = parseAddress(text);
+  return bytes?.length === 16 && isWithin(bytes, '::ffff:0:0', 96) ? bytes.slice(12) : bytes;
 }
 
 /** Returns the 4 or 16 bytes of an IP address, or undefined. */

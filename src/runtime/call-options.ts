@@ -47,6 +47,7 @@ const CALLER = object({
   issuer: optional(string),
   session: optional(string),
   person: optional(string),
+  address: optional(string),
   apps: flag,
   protocol: optional(oneOf(...PROTOCOL_VERSIONS)),
 } satisfies Record<keyof Caller, unknown>);

@@ -97,6 +97,7 @@ export const serve: Verb = {
       ...parseAddress('http', String(http)),
       tokens: openTokens(call),
       publicUrl,
+      trustedProxies: () => toolbox.state.configuration().settings.serve.trustedProxies,
       ...openUsers(call, toolbox, publicUrl),
     };
     try {
