@@ -42,7 +42,7 @@ async function createDirect() {
   const { issuer } = provider;
   const settings = { issuer, audience: undefined, userClaim: 'sub', groupsClaim: 'groups', scopes: ['mcp'] };
   const issuers = [{ ...settings, clientId: undefined, introspection }];
-  const verify = createVerifier({ issuers, audience: PUBLIC_URL, expand: (secret) => secret, debug: () => {} });
+  const verify = createVerifier({ issuers, audience: PUBLIC_URL, expand: async (secret) => secret, debug: () => {} });
   return { provider, verify };
 }
 
