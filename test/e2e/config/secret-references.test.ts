@@ -213,6 +213,15 @@ describe.concurrent('a variable with a reference', () => {
   });
 });
 
+spec('SEC-6', 'doctor shows where secrets are, and reads none', async () => {
+  const workspace = createSecretWorkspace({ cmd: ['no-such-manager', 'read', 'x'] });
+  workspace.config('[env]\nDEPLOY_TOKEN = { cmd = ["touch", "asked"] }\n');
+  const { stdout } = await wield(workspace, ['doctor']);
+  expect(stdout).toMatch(/secret +DEPLOY_TOKEN from touch asked/);
+  expect(stdout).toMatch(/secret +TOKEN of the server far from no-such-manager read x: no-such-manager not found/);
+  expect(existsSync(join(workspace.home, 'asked'))).toBe(false);
+});
+
 describe('the keychain', () => {
   const KEYRING = ['dbus-run-session', 'gnome-keyring-daemon', 'secret-tool'];
   specIf(KEYRING.every(hasProgram), notInstalled(...KEYRING), 'SEC-3 SEC-1', 'keeps secrets', async () => {

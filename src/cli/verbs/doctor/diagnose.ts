@@ -13,6 +13,7 @@ import { runProcess } from '../../../process/spawn.js';
 import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
 import { describeDistrust } from '../../runnable.js';
+import { checkSecrets } from './secrets.js';
 
 export interface Diagnosis {
   readonly checks: readonly HealthCheck[];
@@ -41,6 +42,7 @@ export async function diagnose(
     }
   };
   const machine = await attempt(() => checkMachine(toolbox));
+  const secrets = await attempt(() => checkSecrets(toolbox));
   const checks = [
     async () => [...(await toolbox.catalog.problems())],
     () => auditProblems(toolbox),
@@ -71,6 +73,7 @@ export async function diagnose(
   return {
     checks: [
       ...machine,
+      ...secrets,
       {
         level: 'ok',
         about: 'tools',
