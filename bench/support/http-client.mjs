@@ -60,15 +60,15 @@ async function untilListening(port) {
   throw new Error('the server does not listen');
 }
 
-/** Creates a client of the newer protocol version, whose requests are independent. */
-export function createModernClient(port) {
+/** Creates a client of the newer protocol version, whose requests are independent; `more` are further headers. */
+export function createModernClient(port, more = {}) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return (name, input, signal) =>
     post({
       port,
       agent,
       signal,
-      headers: { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': name },
+      headers: { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': name, ...more },
       body: {
         method: 'tools/call',
         params: {
