@@ -56,6 +56,8 @@ interface PendingInput {
 }
 
 interface RunningCall {
+  /** Of the client, or of the user. */
+  readonly session: string;
   readonly binding: () => string;
   readonly controller: AbortController;
   unsent: PendingInput[];
@@ -106,6 +108,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
   return {
     start(request, run) {
       const call: RunningCall = {
+        session: request.scope.client.session,
         binding: () => request.binding(),
         controller: new AbortController(),
         unsent: [],
@@ -133,8 +136,9 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
       return proceed(call, request);
     },
     resume(request, nonce) {
-      const call = take(nonce);
-      if (call === undefined) return undefined;
+      // IDN-4: that of another user stays as it is.
+      if (suspended.get(nonce)?.call.session !== request.scope.client.session) return undefined;
+      const call = take(nonce)!;
       if (call.binding() !== request.binding()) {
         abandon(call);
         return undefined;

@@ -46,31 +46,30 @@ export interface RawOptions {
   readonly more?: object;
 }
 
-/** Calls a tool with one request of the newer protocol version. */
-export async function callRaw(
+/** Sends one request of the newer protocol version. */
+export async function sendRaw(
   url: string,
   headers: Record<string, string>,
-  name: string,
-  input: object = {},
+  method: string,
+  params: Readonly<Record<string, unknown>>,
   { client = 'raw', capabilities = {}, more = {} }: RawOptions = {},
-): Promise<RawCall> {
+): Promise<{ readonly status: number; readonly result: Readonly<Record<string, unknown>>; readonly error: unknown }> {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
       accept: 'application/json, text/event-stream',
       'content-type': 'application/json',
-      'mcp-method': 'tools/call',
-      'mcp-name': name,
+      'mcp-method': method,
+      'mcp-name': String(params.name ?? params.taskId),
       'mcp-protocol-version': '2026-07-28',
       ...headers,
     },
     body: JSON.stringify({
       jsonrpc: '2.0',
       id: 1,
-      method: 'tools/call',
+      method,
       params: {
-        name,
-        arguments: input,
+        ...params,
         _meta: {
           'io.modelcontextprotocol/protocolVersion': '2026-07-28',
           'io.modelcontextprotocol/clientInfo': { name: client, version: '1' },
@@ -81,14 +80,27 @@ export async function callRaw(
     }),
   });
   const whole = await response.text();
-  const data = /^data: (.*)$/m.exec(whole)?.[1] ?? whole;
-  const { result = {} } = JSON.parse(data || '{}') as { result?: Record<string, unknown> };
+  // The last event is the answer.
+  const data = [...whole.matchAll(/^data: (.+)$/gm)].at(-1)?.[1] ?? whole;
+  const { result = {}, error } = JSON.parse(data || '{}') as { result?: Record<string, unknown>; error?: unknown };
+  return { status: response.status, result, error };
+}
+
+/** Calls a tool with one request. */
+export async function callRaw(
+  url: string,
+  headers: Record<string, string>,
+  name: string,
+  input: object = {},
+  options: RawOptions = {},
+): Promise<RawCall> {
+  const { status, result } = await sendRaw(url, headers, 'tools/call', { name, arguments: input }, options);
   const content = (result.content ?? []) as readonly { readonly text?: string }[];
   const text = content.map((part) => part.text ?? '').join('\n');
   return {
     text,
     isError: result.isError === true,
-    status: response.status,
+    status,
     approval: /approvals approve (\w+)/.exec(text)?.[1] ?? '',
     result,
   };

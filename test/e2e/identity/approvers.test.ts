@@ -169,7 +169,8 @@ describe.concurrent('messages about waiting calls', () => {
       ['{ command = [] }', 'must name a program'],
     ] as const) {
       const workspace = createTeam({}, `[approvals]\nnotify = ${notify}\n`);
-      expect((await wield(workspace, ['doctor'])).stdout, notify).toContain(expected);
+      const [problem] = workspace.toolbox().state.configuration().problems;
+      expect(problem?.message, notify).toContain(expected);
     }
   });
 });

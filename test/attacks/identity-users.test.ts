@@ -1,0 +1,209 @@
+// Attacks of one user of a server on another: their sessions, tasks, programs, questions, results and limits.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair } from 'jose';
+import { describe, expect } from 'vitest';
+import { createVerifier } from '../../src/net/tokens.js';
+import { json, wield } from '../support/cli.js';
+import { listen, sendJson } from '../support/http.js';
+import { createProvider } from '../support/identity-provider.js';
+import { moduleText } from '../support/modules.js';
+import { serveUrl } from '../support/serve.js';
+import { spec } from '../support/spec.js';
+import { asUser, callRaw, createTeam, sendRaw, tokenOf } from '../support/team.js';
+import { trustNow } from '../support/trusted.js';
+
+const TEAM = { ada: ['ops'], bob: ['dev'] };
+const PUBLIC_URL = 'https://wield.example.com/mcp';
+const TASKS = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
+const FORM = { capabilities: { elicitation: { form: {} } } };
+const UNKNOWN = (text: string, ...ids: readonly string[]): string =>
+  ids.reduce((left, id) => left.replaceAll(id, 'ID'), text);
+
+describe.concurrent('a user of a server', () => {
+  spec('IDN-4', 'neither resumes nor ends the suspended program of another one', async () => {
+    const workspace = createTeam(TEAM);
+    const url = await serveUrl(workspace, ['--with', 'run_code']);
+    const run = (user: string, input: object) => callRaw(url, asUser(user), 'run_code', input, { client: 'same' });
+    const { text } = await run('ada', { code: 'return await tools.deploy({ text: "program" })' });
+    const resume = /p_\w+/.exec(text)![0];
+    const approval = /approvals approve (\w+)/.exec(text)![1]!;
+    const foreign = await run('bob', { resume });
+    const unknown = await run('bob', { resume: 'p_00000000000000000000' });
+    expect(foreign.isError).toBe(true);
+    expect(UNKNOWN(foreign.text, resume)).toBe(UNKNOWN(unknown.text, 'p_00000000000000000000'));
+    await wield(workspace, ['approvals', 'approve', approval]);
+    expect((await run('bob', { resume })).text).not.toContain('ran deploy');
+    expect((await run('ada', { resume })).text).toContain('ran deploy program');
+    expect((await run('bob', { resume })).text).not.toContain('ran deploy');
+  });
+
+  spec('IDN-4', 'neither reads, answers nor cancels the task of another one', async () => {
+    const workspace = createTeam(TEAM);
+    const go = join(workspace.home, 'go');
+    workspace.script('slow', `#!/bin/sh\n# @description Waits\nwhile [ ! -e ${go} ]; do sleep 0.05; done; echo slow\n`);
+    trustNow(workspace);
+    const url = await serveUrl(workspace, []);
+    const { result } = await callRaw(url, asUser('ada'), 'slow', {}, TASKS);
+    const taskId = String(result.taskId);
+    expect(result.resultType).toBe('task');
+    const ask = (user: string, method: string, id = taskId) =>
+      sendRaw(url, asUser(user), method, { taskId: id }, { ...TASKS, more: { inputResponses: {} } });
+    for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update']) {
+      const foreign = await ask('bob', method);
+      const unknown = await ask('bob', method, 'none');
+      expect([method, foreign.error]).toEqual([method, unknown.error]);
+      expect(foreign.error).toBeDefined();
+    }
+    expect((await ask('ada', 'tasks/get')).result.status).toBe('working');
+    writeFileSync(go, '');
+  });
+
+  spec('IDN-4', 'neither answers nor ends a question of a tool to another one', async () => {
+    const workspace = createTeam(TEAM);
+    const schema = '{ type: "object", properties: { word: { type: "string" } }, required: ["word"] }';
+    const body = `async (_, context) => JSON.stringify(await context.elicit({ message: 'Word?', schema: ${schema} }))`;
+    workspace.write('.agents/tools/asks.tool.mjs', moduleText('asks', body));
+    trustNow(workspace);
+    const url = await serveUrl(workspace, []);
+    const asked = await callRaw(url, asUser('ada'), 'asks', {}, FORM);
+    const { requestState, inputRequests } = asked.result as { requestState: string; inputRequests: object };
+    const key = Object.keys(inputRequests)[0]!;
+    const answer = (word: string) => ({
+      ...FORM,
+      more: { requestState, inputResponses: { [key]: { action: 'accept', content: { word } } } },
+    });
+    const stolen = await callRaw(url, asUser('bob'), 'asks', {}, answer('stolen'));
+    expect(stolen.isError).toBe(true);
+    expect(stolen.text).not.toContain('stolen');
+    expect((await callRaw(url, asUser('ada'), 'asks', {}, answer('own'))).text).toContain('own');
+    expect((await callRaw(url, asUser('ada'), 'asks', {}, answer('again'))).isError).toBe(true);
+  });
+
+  spec('IDN-3', 'does not evade a limit by another client, session or token', async () => {
+    const workspace = createTeam(TEAM, '[limits]\ncalls-per-minute = 3\n');
+    const second = 'second-token-of-ada-0000000000';
+    writeFileSync(join(workspace.home, 'ada.token'), `${tokenOf('ada')}\n${second}\n`);
+    const url = await serveUrl(workspace, []);
+    const outcomes: boolean[] = [];
+    for (const [at, token] of [tokenOf('ada'), second, tokenOf('ada'), second, second].entries()) {
+      const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': `203.0.113.${at}` };
+      outcomes.push((await callRaw(url, headers, 'hello', {}, { client: `client ${at}` })).isError);
+    }
+    expect(outcomes).toEqual([false, false, false, true, true]);
+    expect((await callRaw(url, asUser('bob'), 'hello')).isError).toBe(false);
+  });
+
+  spec('IDN-3 IDN-4', 'is not another one with the same name of another issuer', async () => {
+    const [provider, other] = await Promise.all([createProvider(PUBLIC_URL), createProvider(PUBLIC_URL)]);
+    const tables = [provider, other].map(({ issuer }) => `[[serve.auth]]\nissuer = "${issuer}"\n`);
+    const workspace = createTeam(TEAM, `[results]\ninline = 100\n${tables.join('')}`);
+    const url = await serveUrl(workspace, ['--public-url', PUBLIC_URL]);
+    const logins = await Promise.all([provider, other].map((one) => one.sign({ sub: 'ada' })));
+    const users = [asUser('ada'), ...logins.map((token) => ({ authorization: `Bearer ${token}` }))];
+    const approvals: string[] = [];
+    for (const headers of users) approvals.push((await callRaw(url, headers, 'deploy')).approval);
+    expect(new Set(approvals).size).toBe(3);
+    await wield(workspace, ['approvals', 'approve', approvals[0]!]);
+    expect((await callRaw(url, users[1]!, 'deploy')).isError).toBe(true);
+    expect((await callRaw(url, users[2]!, 'deploy')).isError).toBe(true);
+    const { text } = await callRaw(url, users[1]!, 'hello', { text: 'x'.repeat(500) });
+    const id = /r_[\w-]+/.exec(text)![0];
+    expect((await callRaw(url, users[1]!, 'read_result', { id })).text).toContain('xxx');
+    for (const headers of [users[0]!, users[2]!])
+      expect((await callRaw(url, headers, 'read_result', { id })).isError).toBe(true);
+    expect((await callRaw(url, users[0]!, 'deploy')).text).toContain('ran deploy');
+  });
+
+  spec('IDN-2', 'gets no rights by what the client says: name, arguments, headers, metadata', async () => {
+    const workspace = createTeam(TEAM, '');
+    workspace.config(
+      '[trust]\nrules = ["deploy($group=ops,$policy=allow)", "deploy($deny)"]\n[serve.tokens.bob]\nfile = "~/bob.token"\n',
+    );
+    const url = await serveUrl(workspace, []);
+    const forged = { 'x-user': 'ada', 'x-groups': 'ops', 'x-forwarded-groups': 'ops', cookie: 'user=ada' };
+    const more = { caller: { user: 'ada', groups: ['ops'] }, user: 'ada', groups: ['ops'] };
+    const call = await callRaw(
+      url,
+      { ...asUser('bob'), ...forged },
+      'deploy',
+      {},
+      { client: 'user ada at token', more },
+    );
+    expect(call.text).not.toContain('ran deploy');
+    const { records } = json(await wield(workspace, ['audit', '--json']));
+    for (const { user } of records) expect(user).toBe('bob');
+  });
+});
+
+describe.concurrent('keys of an identity provider', () => {
+  const settings = (issuer: string) => ({
+    issuer,
+    audience: undefined,
+    userClaim: 'sub',
+    groupsClaim: 'groups',
+    clientId: undefined,
+    scopes: [],
+  });
+  const create = (...issuers: readonly string[]) =>
+    createVerifier({
+      issuers: issuers.map(settings),
+      audience: PUBLIC_URL,
+      expand: async (secret) => secret,
+      debug: () => {},
+    });
+
+  spec('IDN-6', 'are its own: a token of one provider is not signed by the key of another', async () => {
+    const [provider, other] = await Promise.all([createProvider(PUBLIC_URL), createProvider(PUBLIC_URL)]);
+    const verify = create(provider.issuer, other.issuer);
+    expect(await verify(await provider.sign())).toMatchObject({ issuer: provider.issuer });
+    expect(await verify(await other.sign())).toMatchObject({ issuer: other.issuer });
+    expect(await verify(await other.sign({ iss: provider.issuer }))).toMatchObject({ error: 'invalid_token' });
+    const both = { iss: [provider.issuer, other.issuer] };
+    expect(await verify(await other.sign(both))).toMatchObject({ error: 'invalid_token' });
+  });
+
+  spec('IDN-6', 'are not those that a token, or metadata of another issuer, names', async () => {
+    const provider = await createProvider(PUBLIC_URL);
+    const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+    const jwk = { ...(await exportJWK(publicKey)), kid: 'evil', alg: 'ES256' };
+    const evil = await listen((request, response) =>
+      sendJson(
+        response,
+        request.url === '/keys' ? { keys: [jwk] } : { issuer: provider.issuer, jwks_uri: `${evil.origin}/keys` },
+      ),
+    );
+    const verify = create(provider.issuer, evil.origin);
+    for (const header of [{ jku: `${evil.origin}/keys` }, { x5u: `${evil.origin}/keys` }, { jwk }, {}])
+      for (const kid of ['evil', 'key-1'])
+        expect(await verify(await provider.sign({}, { kid, ...header }, privateKey))).toHaveProperty('error');
+    // Its metadata says that it is another issuer.
+    expect(await verify(await provider.sign({ iss: evil.origin }, { kid: 'evil' }, privateKey))).toHaveProperty(
+      'error',
+    );
+    expect(evil.requests.map(({ url }) => url)).not.toContain('/keys');
+    expect(await verify(await provider.sign())).toMatchObject({ user: 'ada' });
+  });
+
+  spec('IDN-6', 'are not read without encryption, nor are secrets keys', async () => {
+    const secret = Buffer.from('a-secret-that-is-published-by-mistake').toString('base64url');
+    const odd = await listen((request, response) =>
+      sendJson(
+        response,
+        request.url === '/keys'
+          ? { keys: [{ kty: 'oct', k: secret, kid: 'key-1', alg: 'HS256' }] }
+          : { issuer: odd.origin, jwks_uri: `${odd.origin}/keys` },
+      ),
+    );
+    const { SignJWT } = await import('jose');
+    const claims = { iss: odd.origin, aud: PUBLIC_URL, sub: 'ada', exp: Math.floor(Date.now() / 1000) + 300 };
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', kid: 'key-1', typ: 'at+jwt' })
+      .sign(Buffer.from(secret, 'base64url'));
+    expect(await create(odd.origin)(token)).toHaveProperty('error');
+    const { addressOf } = await import('../../src/net/metadata.js');
+    const metadata = { jwks_uri: 'http://id.example.com/keys' };
+    expect(() => addressOf(metadata, 'jwks_uri', 'https://id.example.com')).toThrow('needs https');
+  });
+});
