@@ -30,7 +30,7 @@ export function findBlock(
   const { world, workdir } = options;
   // Nothing of an untrusted workspace is expanded (POL-20); it is checked again before it is started.
   const resolved = mayStart(entry, { trusted: false })
-    ? orNothing(() => expandServer(entry, { ...world, workdir, trusted: false }).server)
+    ? orNothing(() => expandServer(entry, { ...world, workdir, trusted: false, secretOf: () => '' }).server)
     : undefined;
   return findServerBlock(toIdentity(entry, resolved ?? entry, registry), allowedServers);
 }

@@ -16,7 +16,7 @@ const BASE = {
   owner: 'user',
   place: { file: '/w/.mcp.json', pointer: '/mcpServers/s', line: null },
 } as const;
-const OPTIONS: ExpandOptions = { env: {}, home: '/home/ada', workdir: '/w', trusted: true };
+const OPTIONS: ExpandOptions = { env: {}, home: '/home/ada', workdir: '/w', trusted: true, secretOf: () => '' };
 
 const stdio = (fields: Partial<StdioServer>): StdioServer => ({
   ...BASE,

@@ -24,7 +24,7 @@ export interface ExpandOptions {
   /** What needs the value, in messages; the server by default. */
   readonly subject?: string;
   /** Returns a secret of a command or the keychain, which was read before. */
-  readonly secretOf?: (reference: SecretReference) => string;
+  readonly secretOf: (reference: SecretReference) => string;
 }
 
 export interface ExpandedServer {
@@ -189,7 +189,7 @@ function followReference(
       data: { server: entry.name, file: entry.place.file, ...data },
     });
   if (part.kind === 'workdir') return workdir;
-  if (part.kind === 'command' || part.kind === 'keychain') return secretOf!(part);
+  if (part.kind === 'command' || part.kind === 'keychain') return secretOf(part);
   if (part.kind === 'variable') {
     // An empty variable is a value unless there is a default.
     const value = Object.hasOwn(env, part.name) && !isNeverPassed(part.name) ? env[part.name] : undefined;

@@ -6,7 +6,7 @@ import type { Snapshot, World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { HttpServer, ServerEntry } from '../../core/upstream.js';
-import { expandServer } from '../entries/expand.js';
+import { expandServer, expandWithSecrets } from '../entries/expand.js';
 import { isLoginNeeded } from '../login/fault.js';
 import { readLogin } from '../login/file.js';
 import { LINK_MS } from '../login/links.js';
@@ -45,7 +45,10 @@ export function hasLogin(
   snapshot: Snapshot,
   { world, wieldHome }: OwnLoginOptions,
 ): boolean {
-  const login = readLogin(toLoginDirectory(wieldHome, user), expand(server, snapshot, world));
+  // Secrets of commands and the keychain do not choose the login.
+  const options = { ...world, workdir: snapshot.workdir, trusted: true, secretOf: () => '' };
+  const { server: known } = expandServer(server, options);
+  const login = readLogin(toLoginDirectory(wieldHome, user), known as HttpServer);
   return login !== undefined && login.tokens !== null;
 }
 
@@ -90,6 +93,6 @@ async function askForLogin(
   });
 }
 
-function expand(server: HttpServer, { workdir }: Snapshot, world: World): HttpServer {
-  return expandServer(server, { ...world, workdir, trusted: true }).server as HttpServer;
+async function expand(server: HttpServer, { workdir }: Snapshot, world: World): Promise<HttpServer> {
+  return (await expandWithSecrets(server, { world, workdir })).server as HttpServer;
 }

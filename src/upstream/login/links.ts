@@ -12,7 +12,7 @@ export interface WantedLogin {
   readonly server: HttpServer;
   readonly user: LoginUser;
   /** Expands the references of the entry. */
-  readonly expand: () => HttpServer;
+  readonly expand: () => Promise<HttpServer>;
   /** Where the logins of the user are stored. */
   readonly directory: string;
   readonly world: World;

@@ -71,7 +71,7 @@ export function createLoginPages({ origin, now, identify }: LoginPagesOptions): 
   // The way back has the name of the server: the answer of one login server does not fit the login at another.
   const logIn = async ({ wanted, done }: LoginLink): Promise<PageResponse> => {
     const { user, expand, directory, world } = wanted;
-    const server = expand();
+    const server = await expand();
     const redirectUrl = `${origin()}${CALLBACK_PATH}${encodeURIComponent(server.name)}`;
     const [state, cookie] = [createSecret(), createSecret()];
     const draft: Draft = isRegistered(server) ? {} : { redirect: redirectUrl };
