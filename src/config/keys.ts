@@ -1,5 +1,6 @@
 // The table of configuration keys; settings, the reference page and the JSON Schema of the file follow from it.
 
+import { isRecord } from '../core/json.js';
 import { isNarrowing, type MiddlewareSettings, middlewareEntry } from '../core/middleware-settings.js';
 import { isToolName, TOOL_NAME_PATTERN } from '../core/name.js';
 import { PATHS_SCHEMA, readPaths } from '../core/search-path.js';
@@ -355,6 +356,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
     { word: 'table', shape: notifyTable },
     'approvals.notify',
     'What is told of waiting calls: `command`, or `url` and `secret`',
+    { mask: maskNotify },
   ),
   'model.provider': own(PROVIDER, 'model.provider', 'API of the [model](#model)'),
   'model.name': own(MODEL, 'model.name', 'The name of the model'),
@@ -363,6 +365,12 @@ export const KEYS: Readonly<Record<string, Key>> = {
   }),
   'model.key': own(VARIABLE, 'model.keyVariable', 'Variable with the API key'),
 };
+
+// The path of an address may be its secret.
+function maskNotify(value: unknown): unknown {
+  if (!isRecord(value) || typeof value.url !== 'string') return value;
+  return { ...value, url: maskAddress(value.url) };
+}
 
 /** Formats a value as written in a file. */
 export function formatValue(key: string, value: unknown): string {

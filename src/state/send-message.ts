@@ -2,6 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { dirname } from 'node:path';
+import { toToolError } from '../core/error.js';
 import { addSecrets, type KnownSecrets } from '../core/redact.js';
 import type { NotifySettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
@@ -40,9 +41,17 @@ export async function sendMessage(
   }
   // Another origin is not followed, so that a redirect leads to no address inside.
   const fetch = createGuardedFetch({ url: url!, confidential: true, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
-  const response = await fetch(url!, { method: 'POST', headers, body, signal });
+  const response = await fetch(url!, { method: 'POST', headers, body, signal }).catch((error: unknown) => {
+    throw new Error(withoutPath(toToolError(error).message, url!));
+  });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`status ${response.status}`);
+}
+
+// The path of an address may be its secret.
+function withoutPath(message: string, url: string): string {
+  const { pathname } = new URL(url);
+  return pathname === '/' ? message : message.replaceAll(pathname, '/…');
 }
 
 async function runCommand(command: readonly string[], body: string, world: World, signal: AbortSignal): Promise<void> {

@@ -14,6 +14,10 @@ export const tokenOf = (user: string): string => `${user}-${'t'.repeat(30)}`;
 
 export const asUser = (user: string): Record<string, string> => ({ authorization: `Bearer ${tokenOf(user)}` });
 
+/** The text of the scripts of a team. */
+export const scriptOf = (name: string): string =>
+  `#!/bin/sh\n# @description Runs ${name}\n# @param text string A text\n# @param password string A password\necho ran ${name} "$WIELD_PARAM_TEXT"\n`;
+
 /** Creates a trusted workspace with the scripts `deploy`, which asks, and `hello`, and a token for each user. */
 export function createTeam(users: Groups, config = ''): Workspace {
   const workspace = createWorkspace();
@@ -22,11 +26,7 @@ export function createTeam(users: Groups, config = ''): Workspace {
     return `[serve.tokens.${user}]\nfile = "~/${user}.token"\ngroups = ${JSON.stringify(groups)}\n`;
   });
   workspace.config([...tables, '[trust]\nrules = ["deploy($policy=ask)"]\n', config].join('\n'));
-  for (const name of ['deploy', 'hello'])
-    workspace.script(
-      name,
-      `#!/bin/sh\n# @description Runs ${name}\n# @param text string A text\n# @param password string A password\necho ran ${name} "$WIELD_PARAM_TEXT"\n`,
-    );
+  for (const name of ['deploy', 'hello']) workspace.script(name, scriptOf(name));
   trustNow(workspace);
   return workspace;
 }

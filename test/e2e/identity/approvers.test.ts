@@ -5,11 +5,22 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
 import { json, wield } from '../../support/cli.js';
+import { createMember, FLEET_KEY, frontArgs, startHere, workerArgs } from '../../support/fleet.js';
 import { listen, readBody } from '../../support/http.js';
 import { patience } from '../../support/patience.js';
+import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { serveUrl } from '../../support/serve.js';
-import { spec } from '../../support/spec.js';
-import { approvalsAs, askApprovals, asUser, callRaw, createTeam, type Groups, tokenOf } from '../../support/team.js';
+import { spec, specIf } from '../../support/spec.js';
+import {
+  approvalsAs,
+  askApprovals,
+  asUser,
+  callRaw,
+  createTeam,
+  type Groups,
+  scriptOf,
+  tokenOf,
+} from '../../support/team.js';
 
 const TEAM: Groups = { ada: ['ops'], bob: ['dev'], eve: ['dev'], kim: [] };
 const APPROVERS = '[approvals]\napprovers = ["group:ops", "user:kim"]\n';
@@ -114,6 +125,29 @@ describe.concurrent('approvers', () => {
     const file = ['approvals', '--server', url, '--token-file', join(workspace.home, 'mine')];
     expect((await wield(workspace, file)).stdout).toBe('No pending approvals.\n');
   });
+
+  specIf(
+    hasRedis,
+    NO_REDIS,
+    'IDN-9 IDN-10',
+    'of a fleet answer calls of every front, and workers record who',
+    async () => {
+      const redis = await startRedis();
+      const front = createTeam(TEAM, `${APPROVERS}four-eyes = true\n`);
+      front.env.WIELD_FLEET_KEY = FLEET_KEY;
+      const worker = createMember({ deploy: scriptOf('deploy') }, '[trust]\nrules = ["deploy($policy=ask)"]\n');
+      const { name: url } = await startHere(front, frontArgs(redis.url));
+      await startHere(worker, workerArgs(redis.url));
+      const { approval } = await callRaw(url, asUser('bob'), 'deploy', { text: 'far' });
+      expect((await approvalsAs(url, 'bob', ['approve', approval])).status).toBe(5);
+      const approved = json(await approvalsAs(url, 'ada', ['approve', approval, '--json']));
+      expect(approved.approval).toMatchObject({ state: 'approved', approvedBy: 'ada' });
+      expect((await callRaw(url, asUser('bob'), 'deploy', { text: 'far' })).text).toContain('ran deploy far');
+      const { records } = json(await wield(worker, ['audit', '--tool', 'deploy', '--json']));
+      expect(records).toMatchObject([{ user: 'bob', approval: { by: 'record', approvedBy: 'ada' } }]);
+      expect((await callRaw(url, asUser('bob'), 'deploy', { text: 'far' })).isError).toBe(true);
+    },
+  );
 });
 
 describe.concurrent('messages about waiting calls', () => {
@@ -158,6 +192,15 @@ describe.concurrent('messages about waiting calls', () => {
       timeout: patience(10_000),
       interval: 50,
     });
+  });
+
+  spec('IDN-11', 'have an address whose path may be a secret, and is not shown', async () => {
+    const token = 'T0123ABCD/B0456EFGH/xoxbSecretOfTheHook12345';
+    const workspace = createTeam({}, `[approvals]\nnotify = { url = "https://hooks.example.com/services/${token}" }\n`);
+    const { stdout } = await wield(workspace, ['config']);
+    expect(stdout).toContain('https://hooks.example.com/services/');
+    expect(stdout).not.toContain('xoxbSecretOfTheHook12345');
+    expect((await wield(workspace, ['config', '--json'])).stdout).not.toContain('xoxbSecretOfTheHook12345');
   });
 
   spec('IDN-11', 'need a command or an address, and a reference to a secret', async () => {
