@@ -12,7 +12,7 @@ import type { Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin } from '../files/within.js';
 import type { Entry, Views } from './entry.js';
-import { ambiguous, nothingAt, notUsable } from './refusals.js';
+import { type AtPath, ambiguous, nothingAt, notUsable } from './refusals.js';
 
 export interface FindOptions {
   readonly snapshot: Snapshot;
@@ -96,6 +96,11 @@ export function createPathFinder(options: PathFinderOptions, mayReach: (tool: To
     };
   };
 
+  const whatIsAt = (given: string, { snapshot }: FindOptions): AtPath => {
+    const found = statOrNothing(toAbsolute(given, snapshot) ?? '');
+    return found === undefined ? 'nothing' : found.isDirectory() ? 'directory' : 'file';
+  };
+
   return {
     read,
     /** Returns the one tool at a path. Throws `not_found` or `ambiguous`. */
@@ -103,7 +108,8 @@ export function createPathFinder(options: PathFinderOptions, mayReach: (tool: To
       const { tools, problem } = read(path, reach);
       const tool = pickTool(ref, tools, fragment);
       if (tool !== undefined) return tool;
-      throw problem === undefined ? nothingAt(ref, []) : notUsable(reach.offeredOnly ? ref : path, problem, reach);
+      if (problem !== undefined) throw notUsable(reach.offeredOnly ? ref : path, problem, reach);
+      throw nothingAt(ref, [], reach.offeredOnly || reach.visibleOnly ? undefined : whatIsAt(path, reach));
     },
   };
 }

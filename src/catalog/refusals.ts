@@ -92,15 +92,26 @@ function placeOf(problem: Problem, workdir: string): string {
   return formatPosition(shortenPath(problem.path, workdir, undefined), problem);
 }
 
+/** What is at a path, for people; a model is not told. */
+export type AtPath = 'nothing' | 'file' | 'directory';
+
+const WHY: Readonly<Record<AtPath, readonly [what: string, hint: string]>> = {
+  nothing: [': the file does not exist', 'check the path; wield list shows all tools'],
+  file: [
+    ': the file is not one of a tool',
+    'a script needs a line # @description below its shebang, and a name without a dot',
+  ],
+  directory: [': it is a directory without SKILL.md', 'use the path of a script, a skill or a tools.json'],
+};
+
 /** No tool is at a URI or path; `names` are tools that a fragment could pick there. */
-export function nothingAt(ref: string, names: readonly string[]): ToolError {
+export function nothingAt(ref: string, names: readonly string[], at?: AtPath): ToolError {
   const shown = quoteOutside(ref, 200);
   const before = ref.slice(0, Math.max(0, ref.lastIndexOf('#')));
-  return new ToolError('not_found', `no tool at "${shown}"`, {
-    hint:
-      names.length > 0
-        ? `it has ${names.join(', ')}; write ${before}#${names[0]}`
-        : 'use the path of a script, a skill or a tools.json; wield list shows all tools',
+  const [why, hint] =
+    at === undefined ? ['', 'use the path of a script, a skill or a tools.json; wield list shows all tools'] : WHY[at];
+  return new ToolError('not_found', `no tool at "${shown}"${why}`, {
+    hint: names.length > 0 ? `it has ${names.join(', ')}; write ${before}#${names[0]}` : hint,
     data: { ref: shown, names },
   });
 }

@@ -3,7 +3,7 @@
 import type { References } from '../catalog/skill-references.js';
 import { guardListener, onAbort, pause } from '../core/async.js';
 import { CODE } from '../core/caller.js';
-import { isToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -37,6 +37,9 @@ export interface AssembleOptions {
 
 const CLOSE_POLL_MS = 5;
 
+const closed = (): ToolError =>
+  new ToolError('cancelled', 'the toolbox was closed', { hint: 'call close() after the last call' });
+
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { parts, search, references, instructions, show, watch } = options;
   const { workspace, executors, observers, stores } = parts;
@@ -48,7 +51,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     given: DoorOptions = {},
   ): Promise<ToolResult> => {
     // RUN-14: a call with wrong options fails like any other, and is recorded.
-    const fault = findOptionFault(given);
+    const fault = findOptionFault(given) ?? (isClosed ? closed() : undefined);
     const options = fault === undefined ? given : withFault(given, fault);
     const controller = options.controller ?? new AbortController();
     const release = options.signal && onAbort(options.signal, () => controller.abort(options.signal!.reason));

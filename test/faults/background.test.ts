@@ -99,6 +99,18 @@ describe('a listener', () => {
   });
 });
 
+spec('RUN-14', 'a call of a closed toolbox says so', async () => {
+  const workspace = createWorkspace();
+  workspace.script('hello', '#!/bin/sh\n# @description Hello.\necho hello >>"$WIELD_WORKDIR/ran"\n');
+  const toolbox = workspace.toolbox();
+  await toolbox.close();
+  expect((await toolbox.call('hello', {})).error).toMatchObject({
+    code: 'cancelled',
+    message: 'the toolbox was closed',
+  });
+  expect(readdirSync(workspace.dir)).not.toContain('ran');
+});
+
 describe('options', () => {
   spec('RUN-14', 'are checked by every method, with the nearest name', async () => {
     const workspace = createWorkspace();

@@ -91,8 +91,22 @@ function serverError(
   { server, exit, lastLines }: FailureContext,
 ): ToolError {
   const lines = exit?.lastLines ?? lastLines ?? [];
-  const output = lines.length === 0 ? '' : `; last output: ${lines.slice(-SHOWN_LINES).join(' | ')}`;
+  const output = lines.length === 0 ? '' : `; last output: ${toShown(lines).join(' | ')}`;
   return new ToolError(code, summary + output, { hint, data: { server, kind, summary, lastLines: lines } });
+}
+
+const CAUSE = /^\s*(?:[\w.]*(?:Error|Exception)\b|npm (?:error|ERR!)|error:|fatal:|panic:)/;
+const STACK_FRAME = /^\s*at .*:\d+/;
+
+// The end of the output, or the lines from the first that names an error: programs print a stack and versions after it.
+function toShown(lines: readonly string[]): readonly string[] {
+  const cause = lines.findIndex((line) => CAUSE.test(line));
+  if (cause === -1) return lines.slice(-SHOWN_LINES);
+  return lines
+    .slice(cause)
+    .filter((line) => !STACK_FRAME.test(line))
+    .slice(0, SHOWN_LINES)
+    .map((line) => line.trim());
 }
 
 // A ToolError that the SDK wrapped.

@@ -87,7 +87,24 @@ describe.concurrent('messages', () => {
       const { status, stderr } = await wield(workspace, ['mcp', 'add', 'y', '--yes', word]);
       expect([word, status, stderr]).toEqual([word, 2, expect.stringContaining('--url')]);
     }
+    const { stderr } = await wield(workspace, ['mcp', 'add', 'y', '--yes', 'https://example.com/mcp']);
+    expect(stderr).toContain('--url https://example.com/mcp');
     expect((await wield(workspace, ['mcp', 'add', 'y', '--yes', '--url', 'http//bad'])).status).toBe(2);
+  });
+
+  spec('CLI-36', 'a path without a tool says whether something is there, to people only', async () => {
+    const workspace = createWorkspace();
+    workspace.write('plain.py', 'print("hi")\n');
+    workspace.write('folder/x', '');
+    for (const [path, why] of [
+      ['./nosuch', 'the file does not exist'],
+      ['./plain.py', 'the file is not one of a tool'],
+      ['./folder', 'it is a directory without SKILL.md'],
+    ] as const) {
+      expect((await wield(workspace, ['call', path])).stderr).toContain(why);
+      const model = await workspace.toolbox().call(path, {}, { caller: { kind: 'model', door: 'mcp' } });
+      expect([model.error?.code, JSON.stringify(model.error).includes(why)]).toEqual(['not_found', false]);
+    }
   });
 
   spec('CLI-36', 'hints at a shell name commands', async () => {

@@ -53,6 +53,40 @@ describe('add and remove', () => {
     expect((await wield(workspace, ['mcp', 'add', '--yes', 'here', '--', 'sh'])).stderr).toBe('');
   });
 
+  spec('UPS-14', 'warn of a file of this directory in an entry for all directories', async () => {
+    const workspace = createWorkspace();
+    const path = workspace.write('server.mjs', '');
+    const add = async (name: string, ...words: readonly string[]) =>
+      (await wield(workspace, ['mcp', 'add', '--yes', name, ...words])).stderr;
+    expect(await add('a', '--', 'sh', 'server.mjs')).toContain(`found from this directory only; write ${path}`);
+    expect(await add('b', '--', 'sh', './server.mjs')).toContain('found from this directory only');
+    expect(await add('c', '--', 'sh', path)).toBe('');
+    expect(await add('d', '--scope', 'project', '--', 'sh', 'server.mjs')).toBe('');
+    expect(await add('e', '--', 'sh', '.')).toBe('');
+  });
+
+  spec('UPS-4', 'a failed start shows the lines that name the error', async () => {
+    const workspace = createWorkspace();
+    for (const [name, output, shown] of [
+      [
+        'node',
+        'node:x:1\\n  throw err;\\nError: Cannot find module x\\n    at f (y:1:2)\\n  code: 1\\n}\\nNode.js v20',
+        'Error: Cannot find module x | code: 1',
+      ],
+      [
+        'npm',
+        'npm error code E404\\nnpm error 404 Not Found\\nnpm error a\\nnpm error log',
+        'npm error code E404 | npm error 404 Not Found',
+      ],
+      ['other', 'one\\ntwo\\nthree\\nfour', 'two | three | four'],
+    ] as const) {
+      const path = workspace.write(name, `#!/bin/sh\nprintf '%b\\n' '${output}' >&2\nexit 1\n`, 0o755);
+      await wield(workspace, ['mcp', 'add', '--yes', name, '--', path]);
+      const { stderr } = await wield(workspace, ['call', `${name}_x`]);
+      expect([name, stderr]).toEqual([name, expect.stringContaining(`last output: ${shown}`)]);
+    }
+  });
+
   finding('N11', 'a missing directory, file or interpreter of a server is named', async () => {
     const workspace = createWorkspace();
     const script = workspace.write('server', '#!/no/such/interpreter\n', 0o755);

@@ -1,13 +1,15 @@
 // `wield mcp add`: adds an upstream server to mcp.json.
 
+import { isAbsolute, join } from 'node:path';
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
 import { editServer, type ServerEdit, wieldFile } from '../../../clients/wield-file.js';
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
-import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import { quoteOutside, quoteWord, shortenPath, spellOut } from '../../../core/text.js';
 import type { ServerEntry } from '../../../core/upstream.js';
+import { statOrNothing } from '../../../files/read.js';
 import { applyPlan } from '../../../install/apply/apply.js';
 import { loadInventory } from '../../../install/inventory.js';
 import { toAppliedJson, toSourceJson } from '../../../install/json.js';
@@ -84,6 +86,7 @@ export const add: McpAction = {
     const { terminal } = call;
     if (!call.json) {
       warnIfMissing(terminal, command[0], toolbox);
+      if (scope === 'user') warnIfRelative(terminal, command, call.cwd);
       if (edit.changed) {
         terminal.out(`  ${terminal.paint('bold', file)}\n`);
         printDiff(terminal, diff);
@@ -199,6 +202,17 @@ function warnIfMissing(terminal: Terminal, program: string | undefined, { machin
   terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${spellOut(program)} is not on your PATH\n`);
 }
 
+// The entry of a user applies in every directory.
+function warnIfRelative(terminal: Terminal, command: readonly string[], cwd: string): void {
+  const isHere = (word: string): boolean => !isAbsolute(word) && statOrNothing(join(cwd, word))?.isFile() === true;
+  const file = command.find((word) => /[./]/.test(word) && isHere(word));
+  if (file === undefined) return;
+  const warning = terminal.paint('yellow', 'warning', 'err');
+  terminal.err(
+    `${warning}  ${spellOut(file)} is found from this directory only; write ${spellOut(join(cwd, file))}, or pass --scope project\n`,
+  );
+}
+
 function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonObject {
   const url = call.flags.get('url');
   const env = readPairs('env', call.repeated('env'), PAIR);
@@ -218,7 +232,7 @@ function readEntry(call: VerbCall, [command, ...args]: readonly string[]): JsonO
   if (args.length === 0 && /^(?:https?|wss?):|^https?\/|:\/\//i.test(command))
     throw usageError(
       `"${quoteOutside(command, 200)}" is not a command`,
-      'pass the address of a server with --url https://…',
+      `pass the address of a server with --url ${/^https?:\/\//i.test(command) ? quoteWord(command) : 'https://…'}`,
     );
   return { command, ...(args.length > 0 && { args }), ...(env && { env }) };
 }
