@@ -24,6 +24,7 @@ import type { Middleware, MiddlewareFunction } from './runtime/middleware.js';
 import type { SharedState } from './state/files.js';
 import type { ServerAdmin } from './upstream/index.js';
 import type { LoginPages } from './upstream/login/pages.js';
+import type { LoginUser } from './upstream/login/user.js';
 import type { ToolboxMachine } from './workspace/machine.js';
 
 /** Options of `createNodeToolbox`. */
@@ -60,6 +61,8 @@ export interface NodeToolboxOptions<Definition extends ToolDefinition = ToolDefi
   readonly onWait?: (servers: readonly string[]) => void;
   /** Where users log in to servers at which each has a login of their own. */
   readonly loginPages?: Pick<LoginPages, 'open'> | undefined;
+  /** Returns the verified token of a user, which some servers exchange for one of their own. */
+  readonly subjectToken?: ((user: LoginUser) => string | undefined) | undefined;
   /** The environment; that of the process by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Wall clock in milliseconds, `Date.now` by default. */

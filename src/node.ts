@@ -126,6 +126,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     patienceMs: options.upstreamPatienceMs,
     onWait: options.onWait,
     loginPages: options.loginPages,
+    subjectToken: options.subjectToken,
     onChange: () => watching.wake(),
     beforeRun: files.beforeRun,
     world,

@@ -10,7 +10,7 @@ import { toRules } from '../policy/rules.js';
 import { describeStarting, needsTrust } from '../upstream/catalog/format.js';
 import { openLoginPage } from '../upstream/execute/own-login.js';
 import type { LoginPages } from '../upstream/login/pages.js';
-import { findLoginUser } from '../upstream/login/user.js';
+import { findLoginUser, isPerUser } from '../upstream/login/user.js';
 import type { Terminal } from './terminal.js';
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
@@ -76,7 +76,7 @@ export function toLoginNotices(toolbox: NodeToolbox, loginPages: LoginPages, cal
   const rules = toRules({ ...snapshot, user: caller });
   return upstreams.states().flatMap(({ server, state: is }) => {
     const user = is === 'failed' || is === 'unknown' ? findLoginUser(server, caller) : undefined;
-    if (user === undefined || server.kind !== 'http' || findDenial(anyToolOf(server.name), MODEL, rules)) return [];
+    if (user === undefined || !isPerUser(server) || findDenial(anyToolOf(server.name), MODEL, rules)) return [];
     const page = openLoginPage(server, user, snapshot, { ...machine, loginPages });
     page?.done.then(() => upstreams.forgetFailure(server));
     return page === undefined ? [] : [`the server ${server.name} needs a login: open ${page.url}`];

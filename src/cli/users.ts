@@ -11,6 +11,7 @@ import type { TokenFault } from '../net/claims.js';
 import { createVerifier } from '../net/tokens.js';
 import type { NodeToolbox } from '../node.js';
 import { expandCredentials } from '../upstream/entries/expand.js';
+import { type LoginUser, toUserKey } from '../upstream/login/user.js';
 import { openTokenFile } from './tokens.js';
 import { usageError, type VerbCall } from './verb.js';
 
@@ -18,6 +19,22 @@ import { usageError, type VerbCall } from './verb.js';
 const TOKEN_FILES = 'token';
 
 type Users = NonNullable<AccessOptions['users']>;
+
+const MAX_SUBJECTS = 1000;
+
+/** The last verified token of each user of an identity provider, which some servers exchange; in memory only (IDN-27). */
+export function createSubjects() {
+  const tokens = new Map<string, string>();
+  return {
+    remember({ user, issuer }: Identity, token: string): void {
+      const key = toUserKey({ user, issuer });
+      tokens.delete(key);
+      tokens.set(key, token);
+      if (tokens.size > MAX_SUBJECTS) tokens.delete(tokens.keys().next().value!);
+    },
+    find: (user: LoginUser): string | undefined => tokens.get(toUserKey(user)),
+  };
+}
 
 /**
  * Returns how the users of a server are recognised; nothing if none are configured. Changes of the configuration count
@@ -27,6 +44,7 @@ export function openUsers(
   call: VerbCall,
   toolbox: NodeToolbox,
   publicUrl: URL | undefined,
+  subjects: ReturnType<typeof createSubjects>,
 ): Pick<AccessOptions, 'users' | 'resource'> {
   let settings = toolbox.state.configuration().settings.serve;
   const { auth, tokens } = settings;
@@ -39,7 +57,9 @@ export function openUsers(
         settings = now;
         users = createUsers(call, toolbox, settings, publicUrl);
       }
-      return users(token);
+      const found = await users(token);
+      if (!('error' in found) && found.issuer !== TOKEN_FILES) subjects.remember(found, token);
+      return found;
     },
     ...(auth.length === 0
       ? {}

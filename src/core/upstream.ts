@@ -73,10 +73,10 @@ export interface HttpServer extends ServerBase {
   readonly transport?: 'sse';
 }
 
-export const GRANTS = ['client_credentials', 'jwt_bearer'] as const;
+export const GRANTS = ['client_credentials', 'jwt_bearer', 'token_exchange', 'id_jag'] as const;
 
 /** The fields of a client that are secrets. */
-export const OAUTH_SECRETS: readonly string[] = ['clientSecret', 'privateKey', 'assertion'];
+export const OAUTH_SECRETS: readonly string[] = ['clientSecret', 'privateKey', 'assertion', 'idp.clientSecret'];
 
 /** How wield logs in to a server, if not by the defaults. */
 export interface OAuthSettings {
@@ -94,4 +94,16 @@ export interface OAuthSettings {
   readonly privateKey?: string;
   /** The signed identity for `jwt_bearer`. */
   readonly assertion?: string;
+  /** The identity provider that exchanges the token of the caller, for `token_exchange` and `id_jag` (IDN-27). */
+  readonly idp?: ExchangeSettings;
+}
+
+/** A client at an identity provider that may exchange tokens of its users. */
+export interface ExchangeSettings {
+  /** The only one that gets the tokens, and only its own. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  /** What the tokens of callers are; access tokens by default. */
+  readonly subject?: 'access_token' | 'id_token';
 }

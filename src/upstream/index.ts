@@ -31,6 +31,7 @@ import type { ServerList } from './entries/servers.js';
 import { createRemoteExecutor } from './execute/executor.js';
 import { hasLogin, type OwnLoginOptions } from './execute/own-login.js';
 import type { LoadPoolOptions } from './load-pool.js';
+import { isPerUser } from './login/user.js';
 import type { RegistryOrigins } from './registry/origin.js';
 import { createServerSecrets } from './server-secrets.js';
 
@@ -143,9 +144,9 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     }
   };
   const refresh: Upstreams['refresh'] = (server, snapshot, how = 'refresh') =>
-    withPool<unknown>(server, snapshot, (pool, { user, ...settings }) => {
+    withPool<unknown>(server, snapshot, async (pool, { user, ...settings }) => {
       // The list is that of this machine's login for users who have none (IDN-23).
-      const isOwn = user !== undefined && server.kind === 'http' && hasLogin(server, user, snapshot, options);
+      const isOwn = user !== undefined && (!isPerUser(server) || hasLogin(server, user, snapshot, options));
       return pool[how](server, isOwn ? { ...settings, user } : settings);
     }).then(() => {});
   const acquire: Acquire = (server, snapshot, use, signal) =>

@@ -27,7 +27,7 @@ import { expandWithSecrets, type ResolvedServer } from './entries/expand.js';
 import { assertAccepted } from './entries/installed-files.js';
 import { runnerOf } from './entries/package-runner.js';
 import { serverProfiles } from './entries/sandbox.js';
-import { withLogin } from './login/oauth.js';
+import { type OAuthOptions, withLogin } from './login/oauth.js';
 import { toLoginDirectory, toUserKey } from './login/user.js';
 import { digestDefinition, type RemoteTool } from './remote-tool.js';
 import type { ServerSecrets } from './server-secrets.js';
@@ -45,6 +45,7 @@ export interface LoadPoolOptions {
   readonly listings: Listings;
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
+  readonly subjectToken?: OAuthOptions['subjectToken'];
   readonly world: World;
 }
 
@@ -130,7 +131,7 @@ interface OpenTransportOptions extends LoadPoolOptions {
 async function openTransport(
   expand: () => Promise<ResolvedServer>,
   { env, sandbox, user }: StartSettings,
-  { world, wieldHome, beforeRun, serverSecrets, lock, allows }: OpenTransportOptions,
+  { world, wieldHome, beforeRun, serverSecrets, subjectToken, lock, allows }: OpenTransportOptions,
 ): Promise<UpstreamTransport> {
   const server = await expand();
   if (server.kind === 'stdio') {
@@ -157,6 +158,8 @@ async function openTransport(
     server,
     directory,
     world,
+    user,
+    subjectToken,
     reread: async () => (await expand()) as HttpServer,
     remember: (tokens) => serverSecrets.remember(server.name, tokens),
   });

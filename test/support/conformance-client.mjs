@@ -36,6 +36,10 @@ function toEntry() {
     };
   if (scenario === 'auth/wif-jwt-bearer')
     return { url, oauth: { grant: 'jwt_bearer', clientId, assertion: toFile('identity', context.valid_jwt) } };
+  if (context.idp_id_token !== undefined) {
+    const idp = { issuer: context.idp_issuer, clientId: context.idp_client_id, subject: 'id_token' };
+    return { url, oauth: { grant: 'id_jag', clientId, clientSecret: toFile('secret', clientSecret), idp } };
+  }
   if (clientId !== undefined) return { url, oauth: { clientId, clientSecret } };
   return scenario === 'auth/basic-cimd' ? { url, oauth: { clientId: CLIENT_METADATA } } : { url };
 }
@@ -96,10 +100,17 @@ function toInput({ properties = {}, required = [] }) {
   );
 }
 
-const toolbox = createNodeToolbox({ workdir, env, debug: (text) => process.stderr.write(`${text}\n`) });
+// Of scenarios with an identity provider: who calls, as its token says.
+const user = context.idp_id_token && { user: 'demo-user@example.com', issuer: context.idp_issuer };
+const toolbox = createNodeToolbox({
+  workdir,
+  env,
+  debug: (text) => process.stderr.write(`${text}\n`),
+  subjectToken: () => context.idp_id_token,
+});
 const answer = scenario.startsWith('elicitation') ? {} : { confirmed: true };
 const options = {
-  caller: { kind: 'person', door: 'cli' },
+  caller: { kind: 'person', door: 'cli', ...user },
   elicit: async () => ({ action: 'accept', content: answer }),
 };
 const failures = [];
@@ -112,9 +123,9 @@ const expect = (act) => attempt(async () => (await act()).error ?? undefined);
 async function run() {
   const { upstreams } = toolbox.state;
   const [{ server }] = upstreams.states();
-  await attempt(() => upstreams.refresh(server).catch((error) => error));
+  if (user === undefined) await attempt(() => upstreams.refresh(server).catch((error) => error));
   if (failures.length > 0 || scenario === 'json-schema-ref-no-deref') return;
-  const tools = (await toolbox.list()).filter(({ origin }) => origin.server === 'suite');
+  const tools = (await toolbox.list({ caller: options.caller })).filter(({ origin }) => origin.server === 'suite');
   const focal = tools.find(({ name }) => name.endsWith('json_schema_2020_12_tool'));
   const inputs = tools.filter((tool) => tool !== focal).map(({ name, input }) => [name, toInput(input.json)]);
   for (const [name, input] of context.toolCalls?.map((call) => [`suite_${call.name}`, call.arguments]) ?? inputs)

@@ -1,8 +1,8 @@
 // An identity provider on loopback: the metadata and keys of an issuer, and tokens that it signs.
 
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { type CryptoKey, exportJWK, generateKeyPair, importJWK, type JWK, jwtVerify, SignJWT } from 'jose';
 import { readBody, sendJson } from './http.js';
 import { onEnd } from './share.js';
 
@@ -22,6 +22,10 @@ export interface IdentityProvider {
   active(claims?: object): object;
   /** Answers questions about tokens with this status and body. */
   breakIntrospection(status: number, body?: string, headers?: Record<string, string>): void;
+  /** Requests to exchange a token, with the credentials of their client. */
+  readonly exchanges: Readonly<Record<string, string>>[];
+  /** Replaces fields of the answers to them. */
+  answerExchangesWith(fields: Record<string, unknown>, status?: number, headers?: Record<string, string>): void;
   /** Does not answer any more. */
   stop(): void;
   readonly publicKey: () => JWK;
@@ -39,10 +43,31 @@ export async function createProvider(audience: string): Promise<IdentityProvider
   const opaque = new Map<string, object>();
   const asked: IdentityProvider['asked'] = [];
   let broken: { status: number; body: string | undefined; headers: Record<string, string> } | undefined;
+  const exchanges: Record<string, string>[] = [];
+  let changed: { fields: object; status: number; headers: Record<string, string> } | undefined;
+  // RFC 8693, with a token of this provider.
+  const exchange = async (request: IncomingMessage, body: string, response: ServerResponse): Promise<void> => {
+    const form = Object.fromEntries(new URLSearchParams(body));
+    const credentials = Buffer.from(String(request.headers.authorization).slice(6), 'base64').toString();
+    exchanges.push({ ...form, credentials });
+    const isJag = form.requested_token_type?.endsWith('id-jag') === true;
+    const { payload } = await jwtVerify(form.subject_token!, await importJWK(current.jwk, 'ES256'));
+    const claims = { sub: payload.sub, aud: isJag ? form.audience : form.resource, scope: form.scope };
+    const access_token = await self.sign(claims, { typ: isJag ? 'oauth-id-jag+jwt' : 'at+jwt' });
+    const { fields = {}, status = 200, headers = {} } = changed ?? {};
+    const type = { issued_token_type: form.requested_token_type, token_type: 'Bearer', expires_in: 300 };
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify({ access_token, ...type, ...fields }));
+  };
   const server = createServer((request, response) => {
     if (isStopped) return void response.destroy();
     if (request.url === '/.well-known/openid-configuration')
-      return sendJson(response, { issuer, jwks_uri: `${issuer}/keys`, introspection_endpoint: `${issuer}/introspect` });
+      return sendJson(response, {
+        issuer,
+        jwks_uri: `${issuer}/keys`,
+        introspection_endpoint: `${issuer}/introspect`,
+        token_endpoint: `${issuer}/token`,
+      });
     if (request.url === '/introspect') {
       void readBody(request).then((body) => {
         const token = new URLSearchParams(body).get('token') ?? '';
@@ -53,6 +78,7 @@ export async function createProvider(audience: string): Promise<IdentityProvider
       });
       return;
     }
+    if (request.url === '/token') return void readBody(request).then((body) => exchange(request, body, response));
     reads++;
     sendJson(response, { keys: [{ ...current.jwk, kid: current.kid, alg: 'ES256', use: 'sig' }] });
   });
@@ -62,8 +88,12 @@ export async function createProvider(audience: string): Promise<IdentityProvider
     server.close();
   });
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
+  const self: IdentityProvider = {
     issuer,
+    exchanges,
+    answerExchangesWith(fields, status = 200, headers = {}) {
+      changed = { fields, status, headers };
+    },
     reads: () => reads,
     publicKey: () => current.jwk,
     async sign(claims = {}, header = {}, key = current.privateKey) {
@@ -89,4 +119,5 @@ export async function createProvider(audience: string): Promise<IdentityProvider
       server.closeAllConnections();
     },
   };
+  return self;
 }

@@ -27,6 +27,8 @@ export interface LoginServerOptions {
   readonly tokens?: Readonly<Record<string, unknown>>;
   /** A path whose requests are never answered, of either server. */
   readonly silent?: string;
+  /** Returns the account of an access token that somebody else issued; undefined if it is not valid. */
+  readonly accepts?: (token: string) => string | undefined;
   /** A scope that requests need besides the one of the challenge; token responses do not name scopes then. */
   readonly requiredScope?: string;
 }
@@ -117,7 +119,12 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
       if (wrong) return refuse(response, 'invalid_grant');
       return give(
         response,
-        { client: id, scope: form.get('scope') ?? '', resource: form.get('resource') ?? '' },
+        {
+          client: id,
+          scope: form.get('scope') ?? '',
+          resource: form.get('resource') ?? '',
+          account: subjectOf(form.get('assertion') ?? ''),
+        },
         false,
       );
     }
@@ -228,7 +235,12 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
       });
     }
     const { authorization } = request.headers;
-    const grant = access.get(authorization?.replace(/^Bearer /, '') ?? '');
+    const token = authorization?.replace(/^Bearer /, '') ?? '';
+    const foreign = options.accepts?.(token);
+    const grant =
+      foreign === undefined
+        ? access.get(token)
+        : { client: '', scope: '', resource: '', account: foreign, until: Number.POSITIVE_INFINITY };
     const allowed = grant !== undefined && grant.until > performance.now();
     response.once('finish', () => calls.push({ authorization, status: response.statusCode }));
     const { requiredScope = '' } = options;
@@ -261,6 +273,12 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     revokeAll: () => refresh.clear(),
     expireAll: () => access.clear(),
   };
+}
+
+/** The user of a JSON Web Token, not verified. */
+export function subjectOf(token: string): string | undefined {
+  if (token.split('.').length !== 3) return undefined;
+  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sub;
 }
 
 // Whether the client proved its identity by a JWT for this issuer (RFC 7523).

@@ -22,7 +22,7 @@ import { describeDistrust } from '../runnable.js';
 import type { Terminal } from '../terminal.js';
 import { openTokens } from '../tokens.js';
 import { createUnansweredReport, toLoginNotices, toNotices } from '../unanswered.js';
-import { openUsers } from '../users.js';
+import { createSubjects, openUsers } from '../users.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 declare const WIELD_VERSION: string;
@@ -65,6 +65,7 @@ export const serve: Verb = {
     const fleet = isFront ? await openState(call) : undefined;
     const publicUrl = parsePublicUrl(call.flags.get('public-url'));
     const place: { origin: string | undefined } = { origin: publicUrl?.origin };
+    const subjects = createSubjects();
     const pages =
       metrics &&
       createLoginPages({
@@ -82,6 +83,7 @@ export const serve: Verb = {
       meter: metrics?.record,
       shared: fleet?.state,
       loginPages: pages,
+      subjectToken: subjects.find,
       dispatcher: fleet
         ? { takes: (plan) => front!.takes(plan), run: (plan, context) => front!.run(plan, context) }
         : undefined,
@@ -98,7 +100,7 @@ export const serve: Verb = {
       tokens: openTokens(call),
       publicUrl,
       trustedProxies: () => toolbox.state.configuration().settings.serve.trustedProxies,
-      ...openUsers(call, toolbox, publicUrl),
+      ...openUsers(call, toolbox, publicUrl, subjects),
     };
     try {
       if (fleet !== undefined) front = await connectFront(call, toolbox);

@@ -104,6 +104,16 @@ const selectors = checked(
     }),
 );
 
+const IDP = object(
+  {
+    issuer: value('oauth'),
+    clientId: value('oauth'),
+    clientSecret: optional(secret('oauth')),
+    subject: optional(oneOf('access_token', 'id_token')),
+  },
+  { expected: 'an object of strings' },
+);
+
 const OAUTH = object(
   {
     clientId: optional(value('oauth')),
@@ -114,12 +124,30 @@ const OAUTH = object(
     per: optional(oneOf('user')),
     privateKey: optional(secret('oauth')),
     assertion: optional(secret('oauth')),
+    idp: optional(IDP),
   },
   { expected: 'an object of strings' },
 );
 
+// The identity provider is the login server, and its client is in `idp`.
+const NOT_EXCHANGED = ['clientId', 'clientSecret', 'issuer', 'privateKey', 'assertion', 'per'] as const;
+
 function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
-  const { grant, issuer, clientId, clientSecret, privateKey, assertion, per } = settings;
+  const { grant, issuer, clientId, clientSecret, privateKey, assertion, per, idp } = settings;
+  const isExchange = grant === 'token_exchange' || grant === 'id_jag';
+  if (isExchange !== (idp !== undefined))
+    fail(
+      idp === undefined ? [] : ['idp'],
+      isExchange ? 'has no "idp"' : 'is used with the grants "token_exchange" and "id_jag" only',
+      isExchange ? 'add "idp": the identity provider of your users, and the client there' : 'remove it',
+    );
+  if (idp !== undefined && !idp.issuer.includes('${') && !/^https?:\/\/./.test(idp.issuer))
+    fail(['idp', 'issuer'], 'must begin with https://', 'write the issuer as its metadata names it');
+  if (grant === 'token_exchange') {
+    for (const name of NOT_EXCHANGED)
+      if (settings[name] !== undefined) fail([name], 'is not used with the grant "token_exchange"', 'remove it');
+    return;
+  }
   if (clientId === undefined && (per === undefined || grant !== undefined || clientSecret !== undefined))
     fail(['clientId'], 'is missing', 'add "clientId": the client that is registered at the login server');
   if (issuer !== undefined && !issuer.includes('${') && !/^https?:\/\/./.test(issuer))
@@ -136,6 +164,8 @@ function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
     fail([], 'has both "clientSecret" and "privateKey"', 'keep one of them');
   if (grant === 'jwt_bearer') {
     if (assertion === undefined) fail([], 'has no "assertion"', 'add "assertion": "file:…"');
+  } else if (grant === 'id_jag') {
+    if (assertion !== undefined) fail(['assertion'], 'is made by the identity provider', 'remove it');
   } else if (assertion !== undefined) fail(['assertion'], 'is used with the grant "jwt_bearer" only', 'remove it');
   else if (clientSecret === undefined && privateKey === undefined)
     fail([], 'has neither "clientSecret" nor "privateKey"', 'add one of them, as a reference');
@@ -145,22 +175,41 @@ function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
 const OAUTH_KEYWORDS: JsonSchema = {
   allOf: [
     { properties: { issuer: { pattern: '\\$\\{|^https?://.' } } },
-    { anyOf: [{ required: ['clientId'] }, { required: ['per'], properties: { clientSecret: false, grant: false } }] },
+    { properties: { idp: { properties: { issuer: { pattern: '\\$\\{|^https?://.' } } } } },
+    when(
+      { required: ['grant'], properties: { grant: { enum: ['token_exchange', 'id_jag'] } } },
+      { required: ['idp'] },
+      { properties: { idp: false } },
+    ),
+    when(
+      { required: ['grant'], properties: { grant: { const: 'token_exchange' } } },
+      { properties: Object.fromEntries(NOT_EXCHANGED.map((name) => [name, false])) },
+      {
+        anyOf: [{ required: ['clientId'] }, { required: ['per'], properties: { clientSecret: false, grant: false } }],
+        ...when(
+          { required: ['grant'] },
+          {
+            required: ['issuer'],
+            properties: { per: false },
+            not: { required: ['clientSecret', 'privateKey'] },
+            ...when(
+              { properties: { grant: { const: 'jwt_bearer' } } },
+              { required: ['assertion'] },
+              {
+                properties: { assertion: false },
+                anyOf: [
+                  { properties: { grant: { const: 'id_jag' } } },
+                  { required: ['clientSecret'] },
+                  { required: ['privateKey'] },
+                ],
+              },
+            ),
+          },
+          { properties: { privateKey: false, assertion: false } },
+        ),
+      },
+    ),
   ],
-  ...when(
-    { required: ['grant'] },
-    {
-      required: ['issuer'],
-      properties: { per: false },
-      not: { required: ['clientSecret', 'privateKey'] },
-      ...when(
-        { properties: { grant: { const: 'jwt_bearer' } } },
-        { required: ['assertion'] },
-        { properties: { assertion: false }, anyOf: [{ required: ['clientSecret'] }, { required: ['privateKey'] }] },
-      ),
-    },
-    { properties: { privateKey: false, assertion: false } },
-  ),
 };
 
 const OTHERS_ARE_DROPPED = { unknown: 'drop' } as const;
@@ -247,7 +296,10 @@ export function mapTexts<Entry extends object>(
       change(text as string, { field, name: String(name) });
     if (typeof value === 'string') changed[field] = change(value, { field });
     else if (Array.isArray(value)) changed[field] = value.map(inside);
-    else if (isRecord(value)) changed[field] = mapValues(value, inside);
+    else if (isRecord(value))
+      changed[field] = mapValues(value, (one, name) =>
+        isRecord(one) ? mapValues(one, (text, part) => inside(text, `${name}.${part}`)) : inside(one, name),
+      );
   }
   return { ...entry, ...changed };
 }

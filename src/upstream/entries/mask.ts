@@ -77,7 +77,9 @@ function findValues(entry: ServerEntry, isFound: (text: string, position: TextPo
   const found: FoundValue[] = [];
   mapTexts(entry, (text, position) => {
     const { field, name } = position;
-    if (isFound(text, position)) found.push({ keyPath: name === undefined ? [field] : [field, name], text });
+    // Only `oauth` has tables in it.
+    const names = name === undefined ? [] : field === 'oauth' ? name.split('.') : [name];
+    if (isFound(text, position)) found.push({ keyPath: [field, ...names], text });
     return text;
   });
   return found;

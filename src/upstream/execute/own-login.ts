@@ -11,7 +11,7 @@ import { isLoginNeeded } from '../login/fault.js';
 import { readLogin } from '../login/file.js';
 import { LINK_MS } from '../login/links.js';
 import type { LoginPages } from '../login/pages.js';
-import { findLoginUser, type LoginUser, toLoginDirectory } from '../login/user.js';
+import { findLoginUser, isPerUser, type LoginUser, toLoginDirectory } from '../login/user.js';
 
 export interface OwnLoginOptions {
   readonly world: World;
@@ -28,7 +28,7 @@ export async function withOwnLogin<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const user = findLoginUser(server, scope.caller);
-  if (user === undefined || server.kind !== 'http') return work();
+  if (user === undefined || !isPerUser(server)) return work();
   try {
     if (hasLogin(server, user, scope.snapshot, options)) return await work();
   } catch (error) {

@@ -27,17 +27,12 @@ export async function requestByGrant({ server, refused, fetch, now }: GrantReque
   if (!isSecure(issuer)) throw fault(server, 'oauth.issuer is not an https:// URL');
   const sdk = await import('../sdk.js');
   try {
-    const challenge = refused === undefined ? {} : sdk.extractWWWAuthenticateParams(refused);
-    const { resourceMetadataUrl } = challenge;
-    const described = await sdk
-      .discoverOAuthProtectedResourceMetadata(server.url, { resourceMetadataUrl }, fetch)
-      .catch(() => undefined);
+    const { described, resource, challenge } = await describeResource(server, refused, fetch);
     const named = described?.authorization_servers ?? [];
     if (named.length > 0 && !named.some((one) => isSameIssuer(one, issuer)))
       throw fault(server, `it names other login servers than oauth.issuer: ${quoteOutside(named.join(', '), 200)}`);
     const metadata = await sdk.discoverAuthorizationServerMetadata(issuer, { fetchFn: fetch });
     if (metadata === undefined) throw fault(server, 'no metadata at oauth.issuer');
-    const resource = (await sdk.selectResourceURL(server.url, {} as OAuthClientProvider, described))?.href;
     const scope = oauth.scope ?? readScope(challenge.scope);
     const provider = createProvider(server, metadata, sdk.createPrivateKeyJwtAuth);
     const tokens = await sdk.fetchToken(provider, issuer, { metadata, resource, scope, fetchFn: fetch });
@@ -46,6 +41,18 @@ export async function requestByGrant({ server, refused, fetch, now }: GrantReque
   } catch (thrown) {
     throw toLoginFailure(thrown, server);
   }
+}
+
+/** Finds out what a server says about its logins: its metadata, what tokens are for, and what it required. */
+export async function describeResource(server: HttpServer, refused: Response | undefined, fetch: FetchLike) {
+  const sdk = await import('../sdk.js');
+  const challenge = refused === undefined ? {} : sdk.extractWWWAuthenticateParams(refused);
+  const { resourceMetadataUrl } = challenge;
+  const described = await sdk
+    .discoverOAuthProtectedResourceMetadata(server.url, { resourceMetadataUrl }, fetch)
+    .catch(() => undefined);
+  const resource = (await sdk.selectResourceURL(server.url, {} as OAuthClientProvider, described))?.href;
+  return { described, resource, challenge };
 }
 
 type CreateAuthentication = typeof import('../sdk.js').createPrivateKeyJwtAuth;
@@ -104,13 +111,13 @@ function algorithmOf(key: KeyObject, supported: readonly string[] = []): string 
 }
 
 // Metadata that can be changed on its way decides where the secret is sent.
-function isSecure(issuer: string): boolean {
+export function isSecure(issuer: string): boolean {
   if (!URL.canParse(issuer)) return false;
   const { protocol, hostname } = new URL(issuer);
   return protocol === 'https:' || (protocol === 'http:' && classifyHost(hostname).class === 'loopback');
 }
 
-function fault(server: HttpServer, what: string): ToolError {
+export function fault(server: HttpServer, what: string): ToolError {
   return new ToolError('unavailable', `cannot log in to ${quoteOutside(server.name, 60)}: ${what}`, {
     hint: checkEntry(server),
     data: { server: server.name },

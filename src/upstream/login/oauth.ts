@@ -17,6 +17,7 @@ import {
   withLoginLock,
   writeLogin,
 } from './file.js';
+import { type LoginUser, usesCallersToken } from './user.js';
 
 export interface OAuthOptions {
   /** With references expanded. */
@@ -29,6 +30,10 @@ export interface OAuthOptions {
   readonly reread?: () => Promise<HttpServer>;
   /** Called with tokens before they are used, so that they are redacted where the server repeats them. */
   readonly remember?: (tokens: readonly string[]) => void;
+  /** Whose login it is, if not that of this machine. */
+  readonly user?: LoginUser | undefined;
+  /** Returns the verified token of a user, for grants that exchange it. */
+  readonly subjectToken?: ((user: LoginUser) => string | undefined) | undefined;
   /** Ends requests to the login server. */
   readonly signal?: AbortSignal;
 }
@@ -194,12 +199,22 @@ async function renewNow(
 /** Gets and stores tokens without a person; the lock of the login is held. */
 export async function logInByGrant(options: OAuthOptions, refused: Response | undefined): Promise<StoredLogin> {
   const { directory, world, reread } = options;
-  const { requestByGrant } = await import('./grant.js');
   world.debug(`logging in to ${options.server.name} by its grant`);
   const server = (await reread?.()) ?? options.server;
-  const login = await requestByGrant({ server, refused, fetch: createLoginFetch(options), now: world.now() });
+  const login = await requestLogin(server, refused, options);
   writeLogin(directory, server, login);
   return login;
+}
+
+async function requestLogin(server: HttpServer, refused: Response | undefined, options: OAuthOptions) {
+  const { world, user, subjectToken } = options;
+  const fetch = createLoginFetch(options);
+  if (usesCallersToken(server)) {
+    const { requestByExchange } = await import('./exchange.js');
+    return requestByExchange({ server, refused, fetch, world, user, subjectToken });
+  }
+  const { requestByGrant } = await import('./grant.js');
+  return requestByGrant({ server, refused, fetch, now: world.now() });
 }
 
 async function requestTokens(login: StoredLogin, refreshToken: string, options: OAuthOptions): Promise<Tokens> {

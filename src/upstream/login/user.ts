@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { callerKey } from '../../core/name.js';
 import type { UserOf } from '../../core/selector-terms.js';
-import type { ServerEntry } from '../../core/upstream.js';
+import type { HttpServer, ServerEntry } from '../../core/upstream.js';
 import { digestParts } from '../../files/digest.js';
 
 /** A user with a login of their own. */
@@ -15,8 +15,19 @@ export interface LoginUser {
 
 /** Returns the user whose login a server is used with; undefined: that of this machine. */
 export function findLoginUser(server: ServerEntry, { user, issuer }: UserOf): LoginUser | undefined {
-  if (server.kind !== 'http' || server.oauth?.per !== 'user' || user === undefined) return undefined;
+  if (user === undefined || !(isPerUser(server) || usesCallersToken(server))) return undefined;
   return { user, issuer };
+}
+
+/** Whether every user logs in to a server, on a page. */
+export function isPerUser(server: ServerEntry): server is HttpServer {
+  return server.kind === 'http' && server.oauth?.per === 'user';
+}
+
+/** Whether the tokens of users are exchanged for those of a server (IDN-27). */
+export function usesCallersToken(server: ServerEntry): boolean {
+  const grant = server.kind === 'http' ? server.oauth?.grant : undefined;
+  return grant === 'token_exchange' || grant === 'id_jag';
 }
 
 /** Identifies a user as approvals and limits do. */

@@ -1,0 +1,123 @@
+// Logins by the token of the caller, which the identity provider exchanges for a token of the server or an assertion (IDN-27).
+
+import { isRecord } from '../../core/json.js';
+import type { World } from '../../core/snapshot.js';
+import { quoteOutside } from '../../core/text.js';
+import type { ExchangeSettings, HttpServer } from '../../core/upstream.js';
+import { createGuardedFetch, type Fetch } from '../../net/fetch.js';
+import { addressOf, readMetadata } from '../../net/metadata.js';
+import type { AuthorizationServerMetadata, FetchLike } from '../sdk.js';
+import { isSameIssuer, readScope, toLoginFailure } from './fault.js';
+import { type StoredLogin, type Tokens, toStored } from './file.js';
+import { describeResource, fault, isSecure, requestByGrant } from './grant.js';
+import type { LoginUser } from './user.js';
+
+export interface ExchangeRequest {
+  /** With references expanded. */
+  readonly server: HttpServer;
+  /** The response that requires a login, if there was one. */
+  readonly refused: Response | undefined;
+  /** For the login server. */
+  readonly fetch: FetchLike;
+  readonly world: Pick<World, 'now'>;
+  /** Whose token is exchanged. */
+  readonly user: LoginUser | undefined;
+  /** Returns the verified token of a user. */
+  readonly subjectToken: ((user: LoginUser) => string | undefined) | undefined;
+}
+
+const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
+const LIMITS = { timeoutMs: 30_000, maxBytes: 64 * 1024 };
+
+/** Requests tokens of a server for a user. */
+export async function requestByExchange(request: ExchangeRequest): Promise<StoredLogin> {
+  const { server, refused, fetch, world, user } = request;
+  const { grant, issuer = '', scope: wanted, idp } = server.oauth!;
+  const subject = findSubject(request);
+  try {
+    const { described, resource, challenge } = await describeResource(server, refused, fetch);
+    const scope = wanted ?? readScope(challenge.scope);
+    const audience = grant === 'id_jag' ? issuer : undefined;
+    const exchange = { idp: idp!, subject, resource, scope, audience };
+    const { tokens, endpoint } = await exchangeToken(exchange, server);
+    if (grant === 'id_jag') {
+      const oauth = { ...server.oauth!, grant: 'jwt_bearer' as const, assertion: tokens.access_token };
+      const login = await requestByGrant({ server: { ...server, oauth }, refused, fetch, now: world.now() });
+      return { ...login, user };
+    }
+    const named = described?.authorization_servers ?? [];
+    if (named.length > 0 && !named.some((one) => isSameIssuer(one, idp!.issuer)))
+      throw fault(server, 'it does not name the identity provider as its login server');
+    const metadata = { issuer: idp!.issuer, token_endpoint: endpoint } as AuthorizationServerMetadata;
+    const discovery = { authorizationServerUrl: idp!.issuer, authorizationServerMetadata: metadata };
+    const client = { client_id: idp!.clientId };
+    return { ...toStored({ discovery, resource, client }, tokens, server, world.now()), user };
+  } catch (thrown) {
+    throw toLoginFailure(thrown, server);
+  }
+}
+
+// The token of a user is sent to the issuer that it is from, and only if the person of this machine wrote the entry.
+function findSubject({ server, user, subjectToken }: ExchangeRequest): string {
+  const { issuer } = server.oauth!.idp!;
+  if (server.owner !== 'user') throw fault(server, 'tokens of users are exchanged for entries of your own files only');
+  if (!isSecure(issuer)) throw fault(server, 'oauth.idp.issuer is not an https:// URL');
+  const subject = user?.issuer === issuer ? subjectToken?.(user) : undefined;
+  if (subject === undefined) throw fault(server, `the caller has no token of ${issuer}`);
+  return subject;
+}
+
+interface Exchange {
+  readonly idp: ExchangeSettings;
+  readonly subject: string;
+  readonly resource: string | undefined;
+  readonly scope: string | undefined;
+  /** The login server that an assertion is for; without it, an access token is requested. */
+  readonly audience: string | undefined;
+}
+
+async function exchangeToken({ idp, subject, resource, scope, audience }: Exchange, server: HttpServer) {
+  const fetch = createGuardedFetch({ url: idp.issuer, anyOrigin: true, allowPrivate: true, ...LIMITS });
+  const { endpoint, methods } = await findEndpoint(idp, fetch, server);
+  const requested = audience === undefined ? 'access_token' : 'id-jag';
+  const body = new URLSearchParams({
+    grant_type: TOKEN_EXCHANGE,
+    subject_token: subject,
+    subject_token_type: `${TOKEN_TYPE}${idp.subject ?? 'access_token'}`,
+    requested_token_type: `${TOKEN_TYPE}${requested}`,
+    ...(audience === undefined ? {} : { audience }),
+    ...(resource === undefined ? {} : { resource }),
+    ...(scope === undefined ? {} : { scope }),
+  });
+  const headers = new Headers({ accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' });
+  if (idp.clientSecret === undefined || !methods.includes('client_secret_basic')) {
+    body.set('client_id', idp.clientId);
+    if (idp.clientSecret !== undefined) body.set('client_secret', idp.clientSecret);
+  } else {
+    const pair = [idp.clientId, idp.clientSecret].map(encodeURIComponent).join(':');
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+  }
+  // A redirect would take the token elsewhere.
+  const response = await fetch(endpoint, { method: 'POST', headers, body, redirect: 'error' });
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (!response.ok || !isRecord(answer) || typeof answer.access_token !== 'string')
+    throw fault(server, `the identity provider did not exchange the token of the caller (HTTP ${response.status})`);
+  if (answer.issued_token_type !== `${TOKEN_TYPE}${requested}`)
+    throw fault(server, 'the identity provider answered with a token of another type');
+  const { access_token, expires_in } = answer;
+  const tokens: Tokens = { access_token, scope, ...(typeof expires_in === 'number' ? { expires_in } : {}) };
+  return { tokens, endpoint };
+}
+
+// Its metadata must name the issuer, over TLS or on this machine, so that the token goes nowhere else.
+async function findEndpoint({ issuer }: ExchangeSettings, fetch: Fetch, server: HttpServer) {
+  try {
+    const metadata = await readMetadata(issuer, fetch);
+    const { token_endpoint_auth_methods_supported: listed } = metadata;
+    const methods: readonly unknown[] = Array.isArray(listed) ? listed : ['client_secret_basic'];
+    return { endpoint: addressOf(metadata, 'token_endpoint', issuer).href, methods };
+  } catch (error) {
+    throw fault(server, `the metadata of ${issuer} cannot be used: ${quoteOutside((error as Error).message, 200)}`);
+  }
+}
