@@ -12,6 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { answerHelp } from './usage.mjs';
 
+answerHelp(import.meta.url);
+
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const GROUPS = 5;
 const OLDER = '2025-11-25';
@@ -268,7 +270,6 @@ function createClient({ url, agent, user, label, isOlder }) {
 }
 
 async function main() {
-  answerHelp(import.meta.url);
   const [count, clients, seconds] = [50, 20, Number(process.env.SOAK_SECONDS ?? 120)];
   const root = mkdtempSync(join(tmpdir(), 'wield-users-soak-'));
   const [dir, home] = [join(root, 'project'), join(root, 'home')];

@@ -90,3 +90,17 @@ spec('INS-78 INS-7', 'a repository that has moved is followed to addresses that 
   // The address that was given is recorded, so that the next move is followed as well.
   expect(JSON.stringify(added)).toContain(`${origin}/old`);
 });
+
+spec('POL-42', 'a repository that has moved to an address that is not allowed is not followed', async () => {
+  const workspace = createInstallWorkspace();
+  workspace.repository('new', DETECT);
+  const origin = await serve(join(dirname(workspace.dir), 'sources'), workspace.dir, (own) => ({ old: `${own}/new` }));
+  const env = wrapGit(workspace, 'export GIT_SSL_NO_VERIFY=1');
+  const add = async () => json(await workspace.runWith({ env }, 'add', `${origin}/old`, '--json'));
+  const allow = (...names: string[]): void =>
+    workspace.config(`[sources]\nallow = ${JSON.stringify(names.map((name) => `${new URL(origin).host}/${name}`))}\n`);
+  allow('old');
+  expect((await add()).error).toMatchObject({ code: 'denied', message: expect.stringContaining('/new') });
+  allow('old', 'new');
+  expect(await add()).toMatchObject({ ok: true });
+});

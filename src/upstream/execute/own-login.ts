@@ -6,12 +6,18 @@ import type { Snapshot, World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { HttpServer, ServerEntry } from '../../core/upstream.js';
+import { assertAllowed } from '../entries/allowed.js';
 import { expandServer, expandWithSecrets } from '../entries/expand.js';
 import { isLoginNeeded } from '../login/fault.js';
 import { readLogin } from '../login/file.js';
 import { LINK_MS } from '../login/links.js';
 import type { LoginPages } from '../login/pages.js';
+<<<<<<< HEAD
 import { findLoginUser, isPerUser, type LoginUser, toLoginDirectory } from '../login/user.js';
+=======
+import { findLoginUser, type LoginUser, toLoginDirectory } from '../login/user.js';
+import { createRegistryOrigins } from '../registry/origin.js';
+>>>>>>> d4cb05fd (Attack the lists of a company, and check logins by them)
 
 export interface OwnLoginOptions {
   readonly world: World;
@@ -57,10 +63,11 @@ export function openLoginPage(
   server: HttpServer,
   user: LoginUser,
   snapshot: Snapshot,
-  { world, wieldHome, loginPages }: OwnLoginOptions,
+  { loginPages, ...options }: OwnLoginOptions,
 ): ReturnType<LoginPages['open']> {
+  const { world, wieldHome } = options;
   const directory = toLoginDirectory(wieldHome, user);
-  return loginPages?.open({ server, user, directory, world, expand: () => expand(server, snapshot, world) });
+  return loginPages?.open({ server, user, directory, world, expand: () => expand(server, snapshot, options) });
 }
 
 // Returns when the user has logged in. A client that cannot show a page gets its address with the error.
@@ -93,6 +100,12 @@ async function askForLogin(
   });
 }
 
-async function expand(server: HttpServer, { workdir }: Snapshot, world: World): Promise<HttpServer> {
-  return (await expandWithSecrets(server, { world, workdir })).server as HttpServer;
+async function expand(
+  server: HttpServer,
+  { workdir, settings }: Snapshot,
+  { world, wieldHome }: Pick<OwnLoginOptions, 'world' | 'wieldHome'>,
+): Promise<HttpServer> {
+  const { server: resolved } = await expandWithSecrets(server, { world, workdir });
+  assertAllowed(server, resolved, settings, { world, registryOf: createRegistryOrigins(wieldHome, world.now).of });
+  return resolved as HttpServer;
 }

@@ -13,11 +13,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { json } from '../../support/cli.js';
 import {
   createInstallWorkspace,
   type Files,
   type InstallWorkspace,
   WORKED,
+  wrapGit,
   writeFiles,
 } from '../../support/install.js';
 import { finding, spec } from '../../support/spec.js';
@@ -137,6 +139,20 @@ describe('import mind', () => {
     const [record] = JSON.parse(readFileSync(join(workspace.wieldHome, 'sources.json'), 'utf8')).sources;
     expect(record).toMatchObject({ location: 'https://github.com/acme/tooling', prefix: 'jk', pin: null });
   });
+
+  spec(
+    'POL-42',
+    'a clone is not taken for the address that it is recorded with, if only some are allowed',
+    async () => {
+      const workspace = createInstallWorkspace();
+      createMindHome(workspace);
+      workspace.config('[sources]\nallow = ["github.com/acme/*"]\n');
+      const env = wrapGit(workspace, 'case "$*" in *https:*) echo "fatal: no network" >&2; exit 128;; esac');
+      const { sources, left } = json(await workspace.runWith({ env }, 'import', 'mind', '--yes', '--json'));
+      expect(sources).toEqual([]);
+      expect(left.map(({ what }: { what: string }) => what)).toContain('source github.com/acme/tooling');
+    },
+  );
 
   finding('000-83 INS-44', 'a failure restores the links, and a missing or broken home is an error', async () => {
     const workspace = createInstallWorkspace();
