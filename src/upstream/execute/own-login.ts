@@ -12,12 +12,8 @@ import { isLoginNeeded } from '../login/fault.js';
 import { readLogin } from '../login/file.js';
 import { LINK_MS } from '../login/links.js';
 import type { LoginPages } from '../login/pages.js';
-<<<<<<< HEAD
 import { findLoginUser, isPerUser, type LoginUser, toLoginDirectory } from '../login/user.js';
-=======
-import { findLoginUser, type LoginUser, toLoginDirectory } from '../login/user.js';
 import { createRegistryOrigins } from '../registry/origin.js';
->>>>>>> d4cb05fd (Attack the lists of a company, and check logins by them)
 
 export interface OwnLoginOptions {
   readonly world: World;
