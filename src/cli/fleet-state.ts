@@ -1,8 +1,6 @@
 // The state that fronts and workers of a fleet share, for the verbs that use it.
 
-import { findHome, findWieldHome } from '../files/home.js';
 import { begin, connect, parseFleetAddress } from '../fleet/connection.js';
-import { loadFleetKey } from '../fleet/key.js';
 import { toNames } from '../fleet/names.js';
 import type { SharedState } from '../state/files.js';
 import { createSharedApprovals } from '../state/redis/approvals.js';
@@ -10,7 +8,7 @@ import { readSharedAudit } from '../state/redis/audit.js';
 import { createKeyspace, type RedisKeyspace } from '../state/redis/keyspace.js';
 import { createSharedLimiter } from '../state/redis/limiter.js';
 import { openRedisState, type RedisState } from '../state/redis/state.js';
-import { assertFleet } from './fleet.js';
+import { assertFleet, readFleetKey } from './fleet.js';
 import type { VerbCall } from './verb.js';
 
 /** Opened before the toolbox, and closed after it. */
@@ -55,15 +53,9 @@ async function openKeyspace(call: VerbCall): Promise<Opened<RedisKeyspace>> {
   return { state, close: () => close(state) };
 }
 
-async function open({ flags, env, terminal }: VerbCall, names: readonly string[]) {
+async function open({ flags, env, cwd, terminal }: VerbCall, names: readonly string[]) {
   const fleetAddress = parseFleetAddress(assertFleet({ flags, env }), env);
-  const key = loadFleetKey(
-    env,
-    findWieldHome(
-      env,
-      findHome(env, () => ''),
-    ),
-  );
+  const key = await readFleetKey({ env, cwd });
   const connections = await Promise.all(
     names.map((name) => connect(fleetAddress, { name, failsFast: name === 'state' })),
   );

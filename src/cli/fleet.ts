@@ -1,15 +1,20 @@
 // The flag --fleet, the variable that replaces it, and the address and key of the fleet.
 
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { parseFleetAddress } from '../fleet/connection.js';
-import { loadFleetKey } from '../fleet/key.js';
+import { type FleetKey, loadFleetKey } from '../fleet/key.js';
 import type { FleetOptions } from '../fleet/peer.js';
 import type { NodeToolbox } from '../node.js';
+import { expandVariables } from '../upstream/entries/expand.js';
+import { findReferences } from '../upstream/entries/value.js';
+import { createMachine } from '../workspace/machine.js';
 import { option, usageError, type VerbCall } from './verb.js';
 
 declare const WIELD_VERSION: string;
 
 const FLEET_VARIABLE = 'WIELD_FLEET';
+const KEY_VARIABLE = 'WIELD_FLEET_KEY';
 
 export const FLEET = option(
   'URL',
@@ -26,16 +31,25 @@ export function usesFleet(call: Pick<VerbCall, 'flags' | 'env'>): boolean {
 }
 
 /** Reads the address and the key of the fleet. Throws `usage` or `unavailable`. */
-export function readFleet({ flags, env }: VerbCall, { world, wieldHome }: NodeToolbox['machine']): FleetOptions {
-  const url = assertFleet({ flags, env });
+export async function readFleet(call: VerbCall, { world }: NodeToolbox['machine']): Promise<FleetOptions> {
   return {
-    address: parseFleetAddress(url, env),
-    key: loadFleetKey(env, wieldHome),
+    address: parseFleetAddress(assertFleet(call), call.env),
+    key: await readFleetKey(call),
     host: hostname(),
     version: WIELD_VERSION,
     monotonic: world.monotonic,
     debug: world.debug,
   };
+}
+
+/** Reads the key of the fleet, to which its variable may refer (SEC-7). */
+export async function readFleetKey({ env, cwd }: Pick<VerbCall, 'env' | 'cwd'>): Promise<FleetKey> {
+  const { world, wieldHome } = createMachine({ env }, { all: [] });
+  const { [KEY_VARIABLE]: text = '' } = env;
+  if (findReferences(text, 'env').length === 0) return loadFleetKey(env, wieldHome);
+  const subject = { name: 'the fleet', file: join(wieldHome, 'config.toml') };
+  const { values } = await expandVariables({ [KEY_VARIABLE]: text }, subject, { world, workdir: cwd });
+  return loadFleetKey(values, wieldHome);
 }
 
 /** Returns the address of the fleet. Throws `usage` if there is none. */

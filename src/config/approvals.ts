@@ -25,7 +25,7 @@ export const notifyTable: Shape<NotifySettings> = checked(
   },
   {
     oneOf: [{ required: ['command'] }, { required: ['url'] }],
-    properties: { command: { minItems: 1 } },
+    allOf: [{ properties: { command: { minItems: 1 } } }],
     dependentRequired: { secret: ['url'] },
   },
 );

@@ -33,7 +33,7 @@ export const fleet: Verb = {
     if (action === undefined)
       throw usageError('missing action; usage: wield fleet status|key', 'wield fleet status --fleet URL');
     if (action !== 'status') throw unknownChoice('action', action, ACTIONS, 'wield fleet');
-    const { address, key, debug } = readFleet(call, call.toolbox().machine);
+    const { address, key, debug } = await readFleet(call, call.toolbox().machine);
     const [{ begin, connect }, { readStatus }, { toNames }] = await Promise.all([
       import('../../fleet/connection.js'),
       import('../../fleet/status.js'),

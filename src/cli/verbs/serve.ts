@@ -126,7 +126,7 @@ async function connectFront(call: VerbCall, toolbox: NodeToolbox): Promise<Front
   ]);
   const { machine } = toolbox;
   const variablesOf: FrontOptions['variablesOf'] = (plan, settings) => findSentVariables(plan, settings, machine.world);
-  const fleet = readFleet(call, machine);
+  const fleet = await readFleet(call, machine);
   const front = await openFront({ ...fleet, variablesOf });
   call.terminal.err(`  workers of the fleet ${fleet.key.fleet} at ${fleet.address.shown} run the calls\n`);
   return front;

@@ -45,7 +45,7 @@ export const worker: Verb = {
     const shared = await openWorkerState(call);
     const toolbox = openProfile(call, { guard: true, trust: call.flags.has('trust'), shared: shared.state });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
-    const fleet = readFleet(call, toolbox.machine);
+    const fleet = await readFleet(call, toolbox.machine);
     const { terminal, signal } = call;
     const { secrets, wieldHome, world } = toolbox.machine;
     const findUngranted: WorkerOptions['findUngranted'] = (tool, variables) =>

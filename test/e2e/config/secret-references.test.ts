@@ -7,8 +7,10 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { binary } from '../../support/built.js';
 import { type CliRun, wield } from '../../support/cli.js';
+import { FLEET_KEY } from '../../support/fleet.js';
 import { hasProgram, notInstalled } from '../../support/machine.js';
 import { createModuleWorkspace, moduleText } from '../../support/modules.js';
+import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createUpstreamWorkspace, type UpstreamWorkspace } from '../../support/upstream-workspace.js';
 
@@ -220,6 +222,22 @@ spec('SEC-6', 'doctor shows where secrets are, and reads none', async () => {
   expect(stdout).toMatch(/secret +DEPLOY_TOKEN from touch asked/);
   expect(stdout).toMatch(/secret +TOKEN of the server far from no-such-manager read x: no-such-manager not found/);
   expect(existsSync(join(workspace.home, 'asked'))).toBe(false);
+});
+
+specIf(hasRedis, NO_REDIS, 'SEC-7', 'the key of a fleet may be a reference', async () => {
+  const redis = await startRedis();
+  const workspace = createUpstreamWorkspace();
+  writeFileSync(join(workspace.home, 'key'), `${FLEET_KEY}\n`);
+  const fleetOf = async (key: string): Promise<unknown> => {
+    const status = ['fleet', 'status', '--fleet', redis.url, '--json'];
+    const { stdout } = await wield(workspace, status, { env: { WIELD_FLEET_KEY: key } });
+    return (JSON.parse(stdout) as { fleet?: unknown }).fleet;
+  };
+  const fleet = await fleetOf(FLEET_KEY);
+  expect(fleet).toEqual(expect.any(String));
+  expect(await fleetOf('cmd:["cat","key"]')).toBe(fleet);
+  expect(await fleetOf('file:~/key')).toBe(fleet);
+  expect(await fleetOf('cmd:["false"]')).toBeUndefined();
 });
 
 describe('the keychain', () => {
