@@ -33,8 +33,8 @@ export function createPath(directory, without) {
  * `machine.ts`, also through other files of test/. Commands in documents and examples may need one too.
  */
 export function findAffected() {
-  // Scripts are a form of tools.
-  const words = [...OPTIONAL.filter((name) => name !== 'script'), 'sandbox', 'examples', 'documents'];
+  // Names that are also words of tests.
+  const words = [...OPTIONAL.filter((name) => !['script', 'pass'].includes(name)), 'sandbox', 'examples', 'documents'];
   const pattern = new RegExp(`\\b(?:${words.join('|')})\\b`);
   return ['src', 'test']
     .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true }).map((name) => join(folder, name)))
