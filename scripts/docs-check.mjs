@@ -20,7 +20,13 @@ const TYPES = {
 };
 const FIRST_PAGE_BYTES = 150 * 1024;
 const WIDTHS = [400, 1024, 1600];
-const SHOWN = ['index.html', 'docs/guides/first-tool.html', 'docs/guides/approvals.html', 'docs/compare.html'];
+const SHOWN = [
+  'index.html',
+  'docs/guides/first-tool.html',
+  'docs/guides/approvals.html',
+  'docs/guides/operating.html',
+  'docs/compare.html',
+];
 // One page of each kind; all of them take half an hour.
 const KINDS = [
   ...SHOWN,
