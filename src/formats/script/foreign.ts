@@ -12,11 +12,10 @@ import { readArgc } from './argc.js';
 import { readShebang, type ScriptHeader } from './header.js';
 import { toTool } from './index.js';
 import { readRaycast } from './raycast.js';
-import { HEADER_LINES } from './tags.js';
+import { FOREIGN_SIGN, HEADER_LINES } from './tags.js';
 
 const FILE = /^[^.]+\.(?:sh|bash|py|rb|js|swift|applescript)$/;
 const HEAD_BYTES = 64 * 1024;
-const SIGN = /^\s*(?:#|\/\/|--)\s*@(?:describe\s|raycast\.title\s)/m;
 
 /** Reads files such as `search.sh`, named without their extension (SCR-29). */
 export function createForeignScriptFormat(): Format {
@@ -37,7 +36,7 @@ function readForeignScript(fileName: string, place: Place): Reading | undefined 
   if ('fault' in head || head.bytes[0] !== 0x23 || !isUtf8(head.bytes)) return undefined;
   const { identity } = head;
   const text = head.bytes.toString('utf8').split(/\r?\n/, HEADER_LINES).join('\n');
-  if (!SIGN.test(text)) return undefined;
+  if (!FOREIGN_SIGN.test(text)) return undefined;
   const refuse = (message: string, hint: string): Reading => ({
     tools: [],
     problems: [toProblem(path, 'error', { message, hint })],

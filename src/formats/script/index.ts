@@ -20,7 +20,7 @@ import {
   toOutputSchema,
   toTraits,
 } from './header.js';
-import { HEADER_LINES } from './tags.js';
+import { FOREIGN_SIGN, HEADER_LINES } from './tags.js';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 // Nearly every header fits the first read; the second covers 80 lines of reasonable length (SCR-19).
@@ -56,7 +56,13 @@ function readScript(fileName: string, place: Place, world: World): Reading | und
   const finding = checkFile(fileName, head.bytes, identity);
   if (finding) return reject(path, identity, finding);
 
-  const { header, errors, warnings, unknownTags } = readScriptHeader(firstLines(head.bytes).toString('utf8'));
+  const text = firstLines(head.bytes).toString('utf8');
+  const { header, errors, warnings, unknownTags } = readScriptHeader(text);
+  if (header === undefined && FOREIGN_SIGN.test(text))
+    return reject(path, identity, {
+      message: 'has the header of another program, but not its extension',
+      hint: `rename it as it was, such as ${fileName}.sh, or write @description`,
+    });
   for (const tag of unknownTags) world.debug(`${path}: unknown tag @${tag} ignored`);
   const problems = [
     ...errors.map((error) => placeIn(path, 'error', error)),

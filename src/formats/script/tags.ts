@@ -1,5 +1,8 @@
 // Collects the `@tag` lines of a comment header.
 
+/** The first line of the headers of argc and Raycast (SCR-29). */
+export const FOREIGN_SIGN = /^\s*(?:#|\/\/|--)\s*@(?:describe\s|raycast\.title\s)/m;
+
 /** Number of physical lines the header may take, including the shebang (SCR-3). */
 export const HEADER_LINES = 80;
 

@@ -183,3 +183,14 @@ spec('SCR-29', 'says why a header of another program cannot be used, and leaves 
     'plain.sh: not executable',
   ]);
 });
+
+spec('SCR-29', 'says that a file without its extension has the header of another program', async () => {
+  const workspace = createWorkspace();
+  workspace.script('shot', '#!/usr/bin/env bash\n# @describe Take a shot\n# @flag -q\necho x\n');
+  workspace.script('title', '#!/bin/sh\n# @raycast.title Title\necho x\n');
+  const { problems } = await workspace.toolbox().catalog.survey();
+  expect(problems.map(({ message, hint }) => [message, /such as (\S+),/.exec(hint ?? '')?.[1]])).toEqual([
+    ['has the header of another program, but not its extension', 'shot.sh'],
+    ['has the header of another program, but not its extension', 'title.sh'],
+  ]);
+});
