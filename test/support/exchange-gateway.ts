@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { callTool, connectUrl } from './clients.js';
 import { createProvider, type IdentityProvider } from './identity-provider.js';
-import { type LoginServer, startLoginServer, subjectOf } from './login-server.js';
+import { type LoginServer, type LoginServerOptions, startLoginServer, subjectOf } from './login-server.js';
 import { serveUrl } from './serve.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
@@ -22,7 +22,8 @@ const PUBLIC_URL = 'https://wield.example.com/mcp';
 /** `change` changes the table `oauth` of the entry. */
 export async function startExchange(
   grant: 'token_exchange' | 'id_jag',
-  change: (oauth: Record<string, unknown>, provider: IdentityProvider, login: LoginServer) => object = (oauth) => oauth,
+  change: (oauth: Record<string, unknown>) => object = (oauth) => oauth,
+  options: LoginServerOptions & { readonly owner?: 'user' | 'project' } = {},
 ): Promise<ExchangeGateway> {
   const provider = await createProvider(PUBLIC_URL);
   const isExchange = grant === 'token_exchange';
@@ -31,16 +32,18 @@ export async function startExchange(
     registration: false,
     ...(isExchange ? { namedIssuer: provider.issuer } : {}),
     // An access token for this server, and nothing else.
+    ...options,
     accepts: (token) => (isFor(token, login.url) ? subjectOf(token) : undefined),
   });
   const workspace = createWorkspace();
   workspace.config(`[trust]\nrules = ["notes.*($policy=allow)"]\n[serve.auth]\nissuer = "${provider.issuer}"\n`);
   const idp = { issuer: provider.issuer, clientId: 'gateway', clientSecret: 'idp-secret' };
   const own = isExchange ? {} : { clientId: 'wield', clientSecret: 'as-secret', issuer: login.issuer };
-  const oauth = change({ grant, idp, ...own }, provider, login);
-  mkdirSync(join(workspace.home, '.agents'), { recursive: true });
+  const oauth = change({ grant, idp, ...own });
+  const directory = join(options.owner === 'project' ? workspace.dir : workspace.home, '.agents');
+  mkdirSync(directory, { recursive: true });
   const entry = { url: login.url, oauth };
-  writeFileSync(join(workspace.home, '.agents/mcp.json'), JSON.stringify({ mcpServers: { notes: entry } }));
+  writeFileSync(join(directory, 'mcp.json'), JSON.stringify({ mcpServers: { notes: entry } }));
   const url = await serveUrl(workspace, ['--trust', '--public-url', PUBLIC_URL]);
   return {
     provider,

