@@ -2,6 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import type { HttpServer } from '../../src/core/upstream.js';
+import { createIdTokenVerifier } from '../../src/net/tokens.js';
 import { createLoginPages } from '../../src/upstream/login/pages.js';
 import { startExchange } from '../support/exchange-gateway.js';
 import { listen } from '../support/http.js';
@@ -124,6 +125,17 @@ describe.concurrent('a login on a page', () => {
     for (const method of ['GET', 'POST'])
       expect((await pages.answer({ method, target, cookie: undefined })).status).toBe(404);
     expect(pages.open(wanted)!.url).not.toBe(url);
+  });
+
+  spec('IDN-26', 'takes no ID token of another login, client or issuer, nor one that is over', async () => {
+    const provider = await createProvider('x');
+    const settings = { issuer: provider.issuer, audience: undefined, userClaim: 'sub', groupsClaim: '', scopes: [] };
+    const verify = createIdTokenVerifier(settings, () => {});
+    const given = async (claims: object) =>
+      verify(await provider.sign({ aud: 'gateway', nonce: 'n', ...claims }), { clientId: 'gateway', nonce: 'n' });
+    expect(await given({})).toBe('ada');
+    const wrong = { nonce: 'other', aud: 'other', iss: 'https://evil.example.com', sub: 5, exp: 1 };
+    for (const [claim, value] of Object.entries(wrong)) expect(await given({ [claim]: value }), claim).toBeUndefined();
   });
 
   spec('IDN-22', 'belongs to its user: concurrent calls never use the token of another', async () => {

@@ -1,5 +1,7 @@
 // Servers at which every user has a login of their own: links, accounts, renewal, lists and logout.
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { wield } from '../../support/cli.js';
@@ -86,6 +88,15 @@ describe.concurrent('a server with a login of every user', () => {
     expect(await namesNow()).toContain('notes_whoami');
     expect(await gateway.call('ada')).toBe("hello ada's account");
     expect(await gateway.call('bob')).toContain('bob has to log in there first');
+    const listedBy = (): string[] =>
+      readdirSync(gateway.workspace.env.WIELD_HOME!, { recursive: true, withFileTypes: true })
+        .filter(({ name }) => name.endsWith('.listing'))
+        .map(({ parentPath, name }) => JSON.parse(readFileSync(join(parentPath, name), 'utf8')).by);
+    const before = listedBy();
+    expect(before).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    await logIn(gateway, 'bob');
+    expect(await gateway.call('bob')).toBe("hello bob's account");
+    expect(listedBy()).toEqual(before);
   });
 
   spec('IDN-24', 'logs a user out, and nobody else', async () => {
