@@ -10,7 +10,7 @@ import { type LoginServer, type LoginServerOptions, startLoginServer } from './l
 import { createBrowser, serveBehindProxy } from './oidc.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
-export const USERS = ['ada', 'bob'] as const;
+const USERS = ['ada', 'bob'] as const;
 export type User = (typeof USERS)[number];
 
 export interface OwnLogins {

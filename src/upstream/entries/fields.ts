@@ -154,7 +154,8 @@ function checkOAuth(settings: Infer<typeof OAUTH>, fail: Fail): void {
     fail(['issuer'], 'must begin with https://', 'write the issuer as its metadata names it');
   if (grant === undefined) {
     const odd = privateKey !== undefined ? 'privateKey' : assertion !== undefined ? 'assertion' : undefined;
-    if (odd !== undefined) fail([odd], 'is used with a grant only', `add "grant": "${GRANTS.join('" or "')}"`);
+    if (odd !== undefined)
+      fail([odd], 'is used with a grant only', 'add "grant": "client_credentials" or "jwt_bearer"');
     return;
   }
   if (per !== undefined) fail(['per'], 'is not used with a grant, which logs in without a person', 'remove it');

@@ -153,7 +153,9 @@ describe('a login without a person', () => {
     expect(await problem({ grant, clientSecret: '${A}' })).toContain('has a grant and no "issuer"');
     expect(await problem({ grant, issuer })).toContain('has neither "clientSecret" nor "privateKey"');
     expect(await problem({ grant, issuer, clientSecret: '${A}', privateKey: '${B}' })).toContain('keep one of them');
-    expect(await problem({ grant: 'password', issuer })).toContain('must be "client_credentials" or "jwt_bearer"');
+    expect(await problem({ grant: 'password', issuer })).toContain(
+      'must be "client_credentials", "jwt_bearer", "token_exchange" or "id_jag"',
+    );
     expect(await problem({ grant: 'jwt_bearer', issuer })).toContain('has no "assertion"');
     expect(await problem({ privateKey: '${B}' })).toContain('is used with a grant only');
     expect(await problem({ grant, issuer: 'login', clientSecret: '${A}' })).toContain('must begin with https://');
