@@ -5,7 +5,7 @@ import type { HttpSettings } from './http.js';
 import { memoize } from './memoize.js';
 import type { MiddlewareSettings } from './middleware-settings.js';
 import type { ToolFilter } from './origin.js';
-import type { Variables } from './plan.js';
+
 import { NO_SANDBOXES, type SandboxSettings } from './sandbox.js';
 import { DEFAULT_PATHS, type PathEntry } from './search-path.js';
 import type { ServerEntry } from './upstream.js';
@@ -58,7 +58,7 @@ export interface Settings {
     /** Variables passed from wield's environment: exact names, or a prefix and `*`. */
     readonly pass: readonly string[];
     /** Variables by name, and references to their values (SEC-5). */
-    readonly from: Variables;
+    readonly from: Readonly<Record<string, string>>;
   };
   /** Which tools a model is shown, and how. */
   readonly view: View;
@@ -203,7 +203,7 @@ export interface ToolSettings {
   readonly timeoutCeilingMs?: number;
   readonly pass?: readonly string[];
   /** As in `env`. */
-  readonly from?: Variables;
+  readonly from?: Readonly<Record<string, string>>;
   /** The tag of the workers that it runs on (FLT-7). */
   readonly runOn?: string;
 }
