@@ -2,11 +2,12 @@
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { auth, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect } from 'vitest';
 import { wield } from '../../support/cli.js';
+import { connectUrl } from '../../support/clients.js';
 import { createBrowser, createLogin, type PersonsLogin, serveBehindProxy, startOidc } from '../../support/oidc.js';
 import { findLink, startOwnLogins } from '../../support/own-logins.js';
 import { onEnd, share } from '../../support/share.js';
@@ -70,6 +71,19 @@ describe.concurrent('a login at a real identity provider', () => {
         expect(records.map(({ user }: { user: string }) => user).sort()).toEqual(['ada', 'bob']);
       },
     );
+
+  spec('IDN-20', 'is renewed by the client without its person', async () => {
+    const workspace = createWorkspace();
+    workspace.config(`[serve.auth]\nissuer = "${issuer()}"\nscopes = ["mcp"]\n`);
+    const url = await serveBehindProxy((publicUrl) => ['--trust', '--public-url', publicUrl], workspace);
+    const login = createLogin('ada');
+    await GENERATIONS.second(new URL(url), login);
+    const before = login.accessToken();
+    expect(await auth(login.provider, { serverUrl: url })).toBe('AUTHORIZED');
+    expect(login.accessToken()).not.toBe(before);
+    const authorization = `Bearer ${login.accessToken()}`;
+    await (await connectUrl(url, 'newer', undefined, { authorization })).listTools();
+  });
 
   spec('IDN-26', 'proves who is at the login page of a server behind', async () => {
     const gateway = await startOwnLogins({}, `[serve.auth]\nissuer = "${issuer()}"\nscopes = ["mcp"]\n`);
