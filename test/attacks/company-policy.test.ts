@@ -174,6 +174,11 @@ describe.concurrent('commands', () => {
     expect(await usedOf(allow(NPX), all)).toEqual(['plain', 'variable']);
   });
 
+  spec('POL-41', 'a relative program is that of a directory, whatever the list has', async () => {
+    const entry = { command: './npx', args: ['x'] };
+    expect(await usedOf(allow('{ command = ["./npx", "x"] }'), { entry })).toEqual([]);
+  });
+
   spec('POL-41', 'nor one that the user passes such a variable to', () =>
     withManaged('', async (workspace) => {
       const server = countedServer(workspace, 'notes');
