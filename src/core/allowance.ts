@@ -104,7 +104,7 @@ export function isUrlPattern(text: string): boolean {
 }
 
 /** Whether a URL, in any spelling, is one of a pattern. Users and passwords are in none. */
-export function isUrlAllowed(text: string, pattern: string): boolean {
+function isUrlAllowed(text: string, pattern: string): boolean {
   const [, protocol, host = '', port = '', path = ''] = URL_PATTERN.exec(pattern) ?? [];
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.protocol !== protocol || url.username !== '' || url.password !== '') return false;

@@ -17,7 +17,7 @@ export interface ApprovalsOptions {
 }
 
 /** Path of the approvals; `/ID` follows for one of them. */
-export const APPROVALS_PATH = '/approvals';
+const APPROVALS_PATH = '/approvals';
 
 const MAX_BODY_BYTES = 16 * 1024;
 const ANSWERS = ['approve', 'always', 'deny'];
