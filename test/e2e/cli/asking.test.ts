@@ -181,7 +181,7 @@ describe.concurrent('verbs that change something', () => {
 
   spec('CLI-31', 'every verb is in one of the two lists, and those that change something have both flags', async () => {
     const changing =
-      'add approvals config connect doctor fleet hooks init install mcp new remove trust uninstall upgrade';
+      'add approvals config connect doctor fleet hooks init install mcp new remove secrets trust uninstall upgrade';
     // `call` has both flags, for calls.
     const others =
       'audit call check completions diff explain list record replay run search serve show ui version worker';
