@@ -29,9 +29,11 @@ export function canonicalPath(path: readonly string[]): readonly string[] {
   return Object.hasOwn(ALIASES, name) ? ALIASES[name]!.split('.') : path;
 }
 
-// The name of a variable, below `env` and `env` of a tool.
+// The name of a variable, below `env` and `env` of a tool. Others are misspelled keys.
 const isVariable = (steps: readonly string[], index: number): boolean =>
-  steps[index - 1] === 'env' && steps[index] !== 'pass' && (index === 1 || (index === 3 && steps[0] === 'tools'));
+  steps[index - 1] === 'env' &&
+  (index === 1 || (index === 3 && steps[0] === 'tools')) &&
+  /^[A-Z_][A-Z0-9_]*$/.test(steps[index]!);
 
 /** Returns the key in the table: the name of a tool, a server, a profile or a variable becomes `*`. */
 export function keyName(path: readonly string[]): string {

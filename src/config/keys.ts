@@ -235,8 +235,6 @@ export const KEYS: Readonly<Record<string, Key>> = {
     REFERENCE,
     null,
     'Where the value of this variable is, which is passed to every script; see [secrets](../guides/secrets.md)',
-    // A misspelled `pass` is one of them.
-    RESTRICTS,
   ),
   'skills.allow-scripts': key(
     FLAG,
@@ -252,7 +250,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   ),
   'tools.*.timeout': limit(DURATION, null, "Time limit of this tool; the user's overrides its `@timeout`"),
   'tools.*.env.pass': own(VARIABLES, null, 'Variables passed to this tool'),
-  'tools.*.env.*': own(REFERENCE, null, 'Where the value of this variable is, which is passed to this tool', RESTRICTS),
+  'tools.*.env.*': own(REFERENCE, null, 'Where the value of this variable is, which is passed to this tool'),
   'tools.*.runOn': own(TAG, null, 'Tag of the workers that it runs on', RESTRICTS),
   'tools.*.name': own(TOOL_NAME, null, 'Another [name](../guides/many-tools.md#aliases) of this tool for models'),
   'tools.*.description': own(TEXT, null, 'Another description for models'),
