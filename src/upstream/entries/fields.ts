@@ -104,15 +104,34 @@ const selectors = checked(
     }),
 );
 
-const IDP = object(
-  {
-    issuer: value('oauth'),
-    clientId: value('oauth'),
-    clientSecret: optional(secret('oauth')),
-    subject: optional(oneOf('access_token', 'id_token')),
-  },
+const PROVIDER = {
+  issuer: value('oauth'),
+  subject: optional(oneOf('access_token', 'id_token')),
+};
+const PLAIN_IDP = object(
+  { ...PROVIDER, clientId: value('oauth'), clientSecret: optional(secret('oauth')) },
   { expected: 'an object of strings' },
 );
+// As in `[serve.auth]`.
+const DASHED_IDP = converted(
+  object(
+    { ...PROVIDER, 'client-id': value('oauth'), 'client-secret': optional(secret('oauth')) },
+    { expected: 'an object of strings' },
+  ),
+  ({ 'client-id': clientId, 'client-secret': clientSecret, ...rest }) => ({
+    ...rest,
+    clientId,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+  }),
+);
+const IDP: Shape<Infer<typeof PLAIN_IDP>> = {
+  ...PLAIN_IDP,
+  schema: { anyOf: [PLAIN_IDP.schema, DASHED_IDP.schema] },
+  read(given, path, report) {
+    const isDashed = isRecord(given) && Object.keys(given).some((key) => key.startsWith('client-'));
+    return (isDashed ? DASHED_IDP : PLAIN_IDP).read(given, path, report);
+  },
+};
 
 const OAUTH = object(
   {

@@ -73,5 +73,15 @@ describe.concurrent('a token of the caller', () => {
       const { stdout, stderr } = await wield(workspace, ['mcp']);
       expect(stdout + stderr, message).toContain(message);
     }
+    const dashed = { issuer: idp.issuer, 'client-id': 'a', 'client-secret': '${SECRET}' };
+    for (const [given, isWrong] of [
+      [dashed, false],
+      [{ ...dashed, clientId: 'a' }, true],
+    ] as const) {
+      const file = JSON.stringify({ mcpServers: { notes: { url, oauth: { grant: 'token_exchange', idp: given } } } });
+      writeFileSync(join(workspace.home, '.agents/mcp.json'), file);
+      const { stdout, stderr } = await wield(workspace, ['doctor']);
+      expect([/oauth\.idp/.test(stdout + stderr), stdout]).toEqual([isWrong, expect.any(String)]);
+    }
   });
 });
