@@ -16,7 +16,8 @@ export interface Sessions {
   close(): void;
 }
 
-const MAX_SESSIONS = 256;
+const MAX_SESSIONS = 2048;
+const MAX_OF_USER = 256;
 const MAX_BATCH = 100;
 
 export function createSessions(options: SessionsOptions): Sessions {
@@ -26,12 +27,13 @@ export function createSessions(options: SessionsOptions): Sessions {
     if (!isAcceptable(exchange)) return;
     // A notification gets no response, as in the SDK.
     if (!isRequest(message)) return exchange.respond(202, {});
-    if (!makeRoom()) return respondError(exchange, 503, 'too many sessions with running requests; try again later');
+    const user = identityKey(exchange.identity);
+    if (!makeRoom(user)) return respondError(exchange, 503, 'too many sessions with running requests; try again later');
     const initialized = message.params!;
     const session = new Session(options, {
       id: randomUUID(),
       owner: `session ${randomUUID()}`,
-      user: identityKey(exchange.identity),
+      user,
       initialized,
     });
     sessions.set(session.id, session);
@@ -41,7 +43,8 @@ export function createSessions(options: SessionsOptions): Sessions {
   const restore = async (id: string): Promise<void> => {
     const stored: unknown = await shared!.load(id);
     // Another request of the session may have been faster.
-    if (!sessions.has(id) && isStored(stored) && makeRoom()) sessions.set(id, new Session(options, { ...stored, id }));
+    if (sessions.has(id) || !isStored(stored) || !makeRoom(stored.user)) return;
+    sessions.set(id, new Session(options, { ...stored, id }));
   };
   const use = async (exchange: Exchange, body: unknown, id: string): Promise<void> => {
     const session = sessions.get(id);
@@ -92,13 +95,16 @@ function createTable() {
     session?.close();
   };
   // Many clients never end their session: the least recently used one without a running request is dropped, first one whose
-  // client does not listen, and its client can initialize again.
-  const makeRoom = (): boolean => {
+  // client does not listen, and its client can initialize again. A user with many loses one of their own.
+  const makeRoom = (user: string | undefined): boolean => {
     const limit = performance.now() - IDLE_MS;
     for (const [id, session] of sessions)
       if (session.lastUsed < limit && !session.isBusy && !session.isConnected) drop(id);
-    if (sessions.size < MAX_SESSIONS) return true;
-    const idle = [...sessions.values()].filter((session) => !session.isBusy);
+    const of = (one: string | undefined): Session[] => [...sessions.values()].filter((session) => session.user === one);
+    const own = of(user);
+    if (own.length < MAX_OF_USER && sessions.size < MAX_SESSIONS) return true;
+    const crowded = own.length < MAX_OF_USER ? of(findLargest(sessions.values())) : own;
+    const idle = crowded.filter((session) => !session.isBusy);
     if (idle.length === 0) return false;
     const left = idle.filter((session) => !session.isConnected);
     const among = left.length > 0 ? left : idle;
@@ -106,6 +112,13 @@ function createTable() {
     return true;
   };
   return { sessions, drop, makeRoom };
+}
+
+// Returns the user with the most sessions.
+function findLargest(sessions: Iterable<Session>): string | undefined {
+  const counts = new Map<string | undefined, number>();
+  for (const { user } of sessions) counts.set(user, (counts.get(user) ?? 0) + 1);
+  return [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0];
 }
 
 // Responds with an error if the sessions of the fleet cannot be reached.

@@ -22,6 +22,31 @@ const UNKNOWN = (text: string, ...ids: readonly string[]): string =>
   ids.reduce((left, id) => left.replaceAll(id, 'ID'), text);
 
 describe.concurrent('a user of a server', () => {
+  spec('IDN-4', 'does not end the sessions of others by opening many', async () => {
+    const url = await serveUrl(createTeam(TEAM), []);
+    const send = (user: string, message: object, session?: string): Promise<Response> =>
+      fetch(url, {
+        method: 'POST',
+        headers: {
+          ...asUser(user),
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(session === undefined ? {} : { 'mcp-session-id': session }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+      });
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+    const open = async (user: string): Promise<string> => {
+      const response = await send(user, { method: 'initialize', params });
+      await response.text();
+      return response.headers.get('mcp-session-id')!;
+    };
+    const ping = async (user: string, session: string) => (await send(user, { method: 'ping' }, session)).status;
+    const [first, own] = [await open('ada'), await open('bob')];
+    for (let at = 0; at < 256; at += 32) await Promise.all(Array.from({ length: 32 }, () => open('bob')));
+    expect([await ping('ada', first), await ping('bob', own)]).toEqual([200, 404]);
+  });
+
   spec('IDN-4', 'neither resumes nor ends the suspended program of another one', async () => {
     const workspace = createTeam(TEAM);
     const url = await serveUrl(workspace, ['--with', 'run_code']);
