@@ -25,8 +25,8 @@ export default defineConfig({
     globalSetup: ['test/support/temporary.ts', 'scripts/programs.mjs'],
     setupFiles: ['test/support/seed.ts'],
     server: { deps: { external: [/\/dist\//] } },
-    // Tests often wait for their own child processes: four workers keep two cores busy.
-    maxWorkers: 4,
+    // Tests often wait for their own child processes: five workers keep two cores busy.
+    maxWorkers: 5,
     sequence: { sequencer: LongestFirst },
     testTimeout: patience(120_000),
     hookTimeout: patience(120_000),

@@ -78,7 +78,7 @@ spec.thorough(
   rounds(300_000, 3_000_000),
 );
 
-spec(
+spec.thorough(
   'POL-1 POL-8 POL-13',
   'the same holds for calls by callbacks, modules, code in skills and delegates',
   () => {
