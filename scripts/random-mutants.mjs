@@ -10,7 +10,7 @@ const FOLDERS = {
   'adapters/lowering/': 'src/adapters e2e/adapters e2e/mcp-server/listing',
   'audit/': 'attacks/audit attacks/keys e2e/audit faults/audit conformance/state',
   'builtin/':
-    'attacks/programs e2e/catalog/search e2e/catalog/visibility e2e/policy/one-policy e2e/code e2e/context/tools e2e/helpers e2e/mcp-server/search-mode',
+    'attacks/programs e2e/catalog/search e2e/catalog/visibility attacks/one-policy e2e/code e2e/context/tools e2e/helpers e2e/mcp-server/search-mode',
   'catalog/': 'src/catalog attacks/files attacks/references attacks/variants e2e/catalog e2e/formats/script-',
   'code/': 'attacks/programs e2e/code faults/program',
   'config/': 'src/config attacks/policy attacks/state e2e/config e2e/policy/p e2e/runtime/middleware-config',

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { some } from '../support/effort.js';
 import { NO_PROC } from '../support/machine.js';
 import { until } from '../support/server.js';
 import { type CountedTest, countTests, findUnexplained, summariseSkips } from '../support/summary.js';
@@ -55,7 +56,7 @@ async function startRun() {
   return { child, ended, output: () => output, ...state };
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const)
+for (const signal of some(['SIGINT', 'SIGTERM', 'SIGKILL'] as const, 1))
   test(`${signal} ends npm test with everything that it started`, async (context) => {
     if (!existsSync('/proc')) context.skip(NO_PROC);
     const { child, ended, output, directory, pids } = await startRun();

@@ -4,8 +4,8 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { textOf } from '../../../src/index.js';
-import { createSkillWorkspace, declare, type SkillWorkspace, writeSkill } from '../../support/commands.js';
+import { textOf } from '../../src/index.js';
+import { createSkillWorkspace, declare, type SkillWorkspace, writeSkill } from '../support/commands.js';
 import {
   DOORS,
   DOORS_BETWEEN,
@@ -14,8 +14,8 @@ import {
   MODEL,
   type OpenDoor,
   writeBetween,
-} from '../../support/doors.js';
-import { rounds } from '../../support/effort.js';
+} from '../support/doors.js';
+import { rounds } from '../support/effort.js';
 import {
   BETWEEN,
   isHidden,
@@ -26,9 +26,9 @@ import {
   ruleSets,
   TOOLS,
   toFiles,
-} from '../../support/rule-sets.js';
-import { shellScript } from '../../support/shell-script.js';
-import { spec } from '../../support/spec.js';
+} from '../support/rule-sets.js';
+import { shellScript } from '../support/shell-script.js';
+import { spec } from '../support/spec.js';
 
 const SETS = rounds(8, 200);
 const SEED = 20_261_115;

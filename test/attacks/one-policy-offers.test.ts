@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { JsonObject, ToolResult } from '../../../src/index.js';
-import type { ProtocolVersion } from '../../support/clients.js';
-import { MODEL, toDecision } from '../../support/doors.js';
-import { rounds } from '../../support/effort.js';
-import { createModuleWorkspace } from '../../support/modules.js';
+import type { JsonObject, ToolResult } from '../../src/index.js';
+import type { ProtocolVersion } from '../support/clients.js';
+import { MODEL, toDecision } from '../support/doors.js';
+import { rounds } from '../support/effort.js';
+import { createModuleWorkspace } from '../support/modules.js';
 import {
   type Decision,
   FORWARDING,
@@ -22,15 +22,15 @@ import {
   ruleSetsOf,
   SEARCHING,
   toFiles,
-} from '../../support/rule-sets.js';
-import { createServeTransport, serveUrl } from '../../support/serve.js';
-import { onEnd } from '../../support/share.js';
-import { spec } from '../../support/spec.js';
-import { configureServers } from '../../support/upstream-servers.js';
-import type { Workspace } from '../../support/workspace.js';
+} from '../support/rule-sets.js';
+import { createServeTransport, serveUrl } from '../support/serve.js';
+import { onEnd } from '../support/share.js';
+import { spec } from '../support/spec.js';
+import { configureServers } from '../support/upstream-servers.js';
+import type { Workspace } from '../support/workspace.js';
 
 const SETS = rounds(8, 200);
-const SERVER = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
+const SERVER = fileURLToPath(new URL('../support/offers-server.mjs', import.meta.url));
 const PAGE = 'ui://far/app/page.html';
 const FAR = ['resource:mcp://far/notes://one', 'resource:mcp://far/notes://by-id/7', `resource:${PAGE}`];
 /** Exported by a module file (MOD-33). */
