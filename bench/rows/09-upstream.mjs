@@ -113,7 +113,11 @@ async function openPooled() {
   });
   const { signal } = new AbortController();
   const call = async () => {
-    const lease = await pool.acquire({ name: 'upstream', kind: 'stdio', command: COMMAND, args: ARGS }, { env: {}, announces: [] }, signal);
+    const lease = await pool.acquire(
+      { name: 'upstream', kind: 'stdio', command: COMMAND, args: ARGS },
+      { env: {}, announces: [] },
+      signal,
+    );
     const [tool] = lease.connection.listing().tools;
     const output = await lease.connection.call(tool, CALL.arguments, { name: 'echo', signal });
     lease.release('answered');
