@@ -62,9 +62,11 @@ export const check: Verb = {
     const listed = directory === workdir ? toListed(await problems(), own.findings, directory) : [];
     const unmarked = directory === workdir ? await findUnmarked(toolbox, directory) : [];
     const checked = Math.max(own.checked, source.items);
-    const { tests } = state.configuration();
+    const { tests, policy, problems: ofFiles } = state.configuration();
+    // A file that denies every call may have tests that cannot be read.
+    const denying = policy.fault === undefined ? [] : ofFiles.filter(({ path }) => !isWithin(directory, path));
     const findings: Shown[] = [
-      ...tests.problems.flatMap((one) => toTestFinding(one, listed, directory)),
+      ...(tests.problems.length > 0 ? tests.problems : denying).flatMap((one) => toTestFinding(one, listed, directory)),
       ...own.findings.map((finding) => (source.items > 0 ? toSourceFinding(finding, directory) : finding)),
       ...listed,
       ...unmarked,
@@ -143,7 +145,7 @@ function toListed(problems: readonly Problem[], found: readonly CheckFinding[], 
     });
 }
 
-// POL-43: tests of rules concern every workspace, wherever their file is.
+// POL-43: tests of rules, and files that deny every call, concern every workspace, wherever they are.
 function toTestFinding(
   { path, line, message, hint }: Problem,
   listed: readonly CheckFinding[],

@@ -41,6 +41,15 @@ describe.concurrent('tests of rules', () => {
     ),
   );
 
+  spec('POL-43', 'one that cannot be read denies everything, and is reported by check', () =>
+    withManaged(test('call = "deploy"\nexpect = "maybe"'), async (workspace) => {
+      expect(await call(workspace)).toMatchObject({ ok: false, error: { code: 'denied' } });
+      const { status, stdout } = await wield(workspace, ['check']);
+      expect(status).toBe(1);
+      expect(stdout).toContain('trust.tests.1.expect must be');
+    }),
+  );
+
   spec('POL-43', 'one that fails denies everything, with what was expected, decided, and by which rule', () =>
     withManaged(
       RULES + test('call = "deploy"\ninput = { branch = "main" }\ngroups = ["ops"]\nexpect = "ask"'),
