@@ -16,6 +16,7 @@ import type { Mode } from './core/view.js';
 import type { ShippedIndex } from './extras/shipped-index.js';
 import type { NoOtherKeys, ToolDefinition } from './formats/module/define.js';
 import type { PromptDefinition, ResourceDefinition } from './formats/module/offers.js';
+import type { Network } from './net/network.js';
 import type { ApprovalAdmin, LocalApprovals } from './policy/approvals.js';
 import type { PinStore } from './policy/pins.js';
 import type { TrustStore } from './policy/trust.js';
@@ -105,6 +106,8 @@ export interface ToolboxState {
   readonly stores: Stores;
   /** The upstream servers. */
   readonly upstreams: ServerAdmin;
+  /** How requests leave this machine. */
+  readonly network: Network;
   /** The audit log. */
   readonly audit: { readonly directory: string; findFault(): string | undefined };
   /** Returns how many calls run and wait. */

@@ -53,6 +53,7 @@ import { createFlatSkillFormat, createSkillFormat } from './formats/skill/index.
 import { createTaskfileFormat } from './formats/taskfile/index.js';
 import { createToolsJsonFormat } from './formats/tools-json/index.js';
 import { createPackageFormats, findAlteration, LISTED_KINDS } from './install/format.js';
+import { createNetwork, type Network } from './net/network.js';
 import type { KnownNodeToolbox, NodeToolboxOptions, ToolboxState } from './node-toolbox.js';
 import { createConsents } from './policy/pins.js';
 import { createTrustStore } from './policy/trust.js';
@@ -93,6 +94,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
   const machine = createMachine(options, secrets);
   const { world } = machine;
   const files = openFiles(options, machine);
+  const network = createNetwork();
   const withVariables = createWithVariables(join(machine.wieldHome, 'config.toml'), world, secrets);
   const { formats, modules } = createFormats(options, machine, { ...files, withVariables });
   const watching = createWatch(
@@ -127,6 +129,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     onWait: options.onWait,
     loginPages: options.loginPages,
     subjectToken: options.subjectToken,
+    createFetch: network.createFetch,
     onChange: () => watching.wake(),
     beforeRun: files.beforeRun,
     world,
@@ -138,6 +141,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     file: join(machine.wieldHome, 'config.toml'),
     world,
     secrets,
+    createFetch: network.createFetch,
     warn: options.warn ?? (() => {}),
   });
   const { approvals } = notifier;
@@ -149,6 +153,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     tools,
     modules,
     upstreams,
+    network,
     secrets,
     approvals,
     withVariables,
@@ -176,7 +181,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
       machine.helper.close();
     },
     machine,
-    state: toState({ ...tools, files, workspace, parts, formats, upstreams }),
+    state: toState({ ...tools, files, workspace, parts, formats, upstreams, network }),
   };
 }
 
@@ -359,6 +364,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
 interface PartsOptions extends Omit<CatalogParts, 'formats'> {
   readonly tools: ReturnType<typeof createCatalogs>;
   readonly modules: ModuleExecutor;
+  readonly network: Network;
   readonly secrets: KnownSecrets;
   /** Those that calls use. */
   readonly approvals: Approvals;
@@ -366,7 +372,8 @@ interface PartsOptions extends Omit<CatalogParts, 'formats'> {
 }
 
 function createParts(parts: PartsOptions): CallParts {
-  const { options, machine, files, workspace, tools, modules, upstreams, secrets, approvals, withVariables } = parts;
+  const { options, machine, files, workspace, tools, modules, upstreams, network, secrets, approvals, withVariables } =
+    parts;
   const { world } = machine;
   const { catalog, references, cascade } = tools;
   const { beforeRun, recorder, state, stores, pins, packages, background } = files;
@@ -382,7 +389,7 @@ function createParts(parts: PartsOptions): CallParts {
           createTextExecutor({ refer: references.refer }),
           createDelegateExecutor({ digest: digestParts }),
           upstreams.executor,
-          createHttpExecutor({ expand: upstreams.expandCredentials, secrets }),
+          createHttpExecutor({ expand: upstreams.expandCredentials, secrets, createFetch: network.createFetch }),
         ],
         { world, dispatcher: options.dispatcher },
       ),
@@ -412,14 +419,16 @@ interface StateParts {
   readonly parts: CallParts;
   readonly formats: readonly Format[];
   readonly upstreams: Upstreams;
+  readonly network: Network;
 }
 
 function toState(from: StateParts): ToolboxState {
-  const { shippedIndex, files, workspace, parts, formats, upstreams } = from;
+  const { shippedIndex, files, workspace, parts, formats, upstreams, network } = from;
   const { snapshot } = workspace;
   const { recorder } = files;
   return {
     ...files,
+    network,
     load: parts.limiter.load,
     snapshot,
     configuration: () => files.configuration(snapshot().workdir),

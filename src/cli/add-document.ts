@@ -19,7 +19,7 @@ import { prepareDocument } from '../formats/openapi/documents.js';
 import type { Prepared } from '../formats/openapi/prepare.js';
 import { type NamedTools, toTools } from '../formats/openapi/to-tools.js';
 import { type AddressClass, classifyHost, isWithinReach } from '../net/address.js';
-import { createGuardedFetch } from '../net/fetch.js';
+import type { CreateFetch } from '../net/fetch.js';
 import { confirm } from './consent.js';
 import { printJson } from './print.js';
 import { usageError, type VerbCall } from './verb.js';
@@ -37,14 +37,14 @@ export function isDocument(source: string, cwd: string): boolean {
 /** Adds a document to the tools of the user. */
 export async function addDocument(call: VerbCall, source: string): Promise<number> {
   const { terminal, json, cwd, flags } = call;
-  const { machine } = call.toolbox();
+  const { machine, state } = call.toolbox();
   const dryRun = flags.has('dry-run');
   if (!dryRun) assertPerson(machine.insideCall, 'adding tools');
   const { home } = machine.world;
   if (home === undefined) throw new ToolError('unavailable', 'there is no home directory', { hint: 'set HOME' });
   const isRemote = /^https?:\/\//i.test(source);
   const path = isRemote ? new URL(source).pathname : source;
-  const bytes = isRemote ? await download(source) : readFile(resolve(cwd, source));
+  const bytes = isRemote ? await download(source, state.network.createFetch) : readFile(resolve(cwd, source));
   const name = flags.get('namespace')?.toString() ?? nameOf(path);
   if (!isToolName(name) || name.includes(':'))
     throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
@@ -90,8 +90,8 @@ function readFile(path: string): Buffer {
   throw new ToolError('unavailable', `${path} cannot be read: ${reason}`, { hint });
 }
 
-async function download(url: string): Promise<Buffer> {
-  const response = await createGuardedFetch({ url, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS })(url);
+async function download(url: string, createFetch: CreateFetch): Promise<Buffer> {
+  const response = await createFetch({ url, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS })(url);
   if (!response.ok)
     throw new ToolError('unavailable', `${sanitize(url)} responded with status ${response.status}`, {
       hint: 'check the address',

@@ -33,7 +33,10 @@ const LOGIN_MS = 5 * 60_000;
 
 async function logIn(toolbox: NodeToolbox, name: string, signal: AbortSignal): Promise<void> {
   const { wieldHome, world } = toolbox.machine;
-  const { upstreams } = toolbox.state;
+  const {
+    upstreams,
+    network: { createFetch },
+  } = toolbox.state;
   const server = await findAddressed(toolbox, name, 'login');
   const [{ login }, { openBrowser }] = await Promise.all([
     import('../upstream/login/index.js'),
@@ -43,7 +46,8 @@ async function logIn(toolbox: NodeToolbox, name: string, signal: AbortSignal): P
     if (await openBrowser(url, world)) return;
     throw new ToolError('unavailable', 'no browser could be opened', { hint: `run wield mcp login ${name}` });
   };
-  await login(server, { directory: toLoginDirectory(wieldHome), world, timeoutMs: LOGIN_MS, signal, show });
+  const directory = toLoginDirectory(wieldHome);
+  await login(server, { directory, createFetch, world, timeoutMs: LOGIN_MS, signal, show });
   const entry = upstreams.states().find((state) => state.server.name === name)?.server;
   if (entry !== undefined) upstreams.forgetFailure(entry);
 }

@@ -4,7 +4,6 @@ import { ERROR_CODES, type ErrorCode, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { readShape, type Shape } from '../core/shape.js';
 import { quoteOutside, sanitize } from '../core/text.js';
-import { createGuardedFetch } from '../net/fetch.js';
 import type { ApprovalAdmin } from '../node.js';
 import { APPROVALS, type ApprovalJson, fromApprovalJson, ONE_APPROVAL } from '../policy/approval-json.js';
 import { expiryOf } from '../policy/approvals.js';
@@ -22,7 +21,7 @@ export function openRemoteApprovals(call: VerbCall): ApprovalAdmin {
   const url = toApprovalsUrl(String(call.flags.get('server')));
   const [token] = openTokens(call)?.() ?? [];
   if (token === undefined) throw usageError('--server needs your token', 'pass --token-file FILE, or set WIELD_TOKEN');
-  const fetch = createGuardedFetch({
+  const fetch = call.toolbox().state.network.createFetch({
     url,
     headers: { authorization: `Bearer ${token}` },
     confidential: true,

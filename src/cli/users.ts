@@ -80,6 +80,7 @@ function createUsers(
   publicUrl: URL | undefined,
 ): Users {
   const { debug, home = '' } = machine.world;
+  const { createFetch } = state.network;
   const named = tokens.map(({ user, file, groups, profile }) => ({
     identity: { user, groups: [...groups].sort(), issuer: TOKEN_FILES, profile },
     read: openTokenFile(
@@ -101,7 +102,7 @@ function createUsers(
   const verify =
     auth.length === 0
       ? undefined
-      : createVerifier({ issuers: auth, audience: audienceOf(auth, publicUrl), expand, debug });
+      : createVerifier({ issuers: auth, audience: audienceOf(auth, publicUrl), expand, createFetch, debug });
   // IDN-12: one that is unknown would not limit anything.
   const isLimited = ({ profile }: Identity): boolean =>
     profile === undefined || state.configuration().profiles.has(profile);

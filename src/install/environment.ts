@@ -4,11 +4,13 @@ import { join, resolve } from 'node:path';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
 import { canonicalPath } from '../files/contained-path.js';
+import type { Network } from '../net/network.js';
 import type { ProcessHelper } from '../process/helper.js';
 import type { ItemKind } from './manifest/item-name.js';
 
 export interface InstallEnvironment {
   readonly world: World;
+  readonly network: Network;
   /** Kills hooks if this process is killed. */
   readonly helper: Pick<ProcessHelper, 'start'>;
   readonly paths: InstallPaths;

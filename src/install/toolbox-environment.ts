@@ -6,6 +6,7 @@ import { assertPerson } from '../core/caller.js';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
+import type { Network } from '../net/network.js';
 import type { ProcessHelper } from '../process/helper.js';
 import { agentHomes, type InstallEnvironment, type PinnedItem, pathsOf } from './environment.js';
 import { LOCK_NAME } from './lock-file.js';
@@ -17,7 +18,7 @@ export interface ReadableToolbox {
     readonly world: World;
     readonly helper: Pick<ProcessHelper, 'start'>;
   };
-  readonly state: { configuration(): { readonly settings: Settings } };
+  readonly state: { configuration(): { readonly settings: Settings }; readonly network: Network };
   readonly workspace?: { readonly workdir: string };
 }
 
@@ -62,6 +63,7 @@ function readFields({ machine: { world, wieldHome, helper }, state, workspace }:
   return {
     lockFile,
     world,
+    network: state.network,
     helper,
     paths: pathsOf(wieldHome),
     homes: agentHomes(homes, world),

@@ -12,6 +12,9 @@ import { assertFollowable, findTarget, otherOrigin } from './redirect.js';
 /** The fetch function that the SDK accepts. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
+/** Creates a fetch that follows the settings of the network: `createFetch` of a `Network`. */
+export type CreateFetch = (options: GuardedFetchOptions) => Fetch;
+
 export interface GuardedFetchOptions {
   /** The configured URL. Its host decides which addresses are allowed: a public one must not resolve to a private one. */
   readonly url: string;

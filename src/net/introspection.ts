@@ -3,7 +3,7 @@
 import { isRecord } from '../core/json.js';
 import type { IssuerSettings } from '../core/settings.js';
 import { type Claims, invalid, type TokenFault, toUser, type Verified } from './claims.js';
-import { createGuardedFetch, type Fetch } from './fetch.js';
+import type { CreateFetch, Fetch } from './fetch.js';
 import { addressOf, readMetadata } from './metadata.js';
 
 export interface IntrospectionOptions {
@@ -12,6 +12,7 @@ export interface IntrospectionOptions {
   readonly audience: string;
   /** Expands the reference to the client's secret. Throws if it has no value. */
   readonly expand: (reference: string) => Promise<string>;
+  readonly createFetch: CreateFetch;
   readonly debug: (message: string) => void;
 }
 
@@ -29,9 +30,9 @@ const DOWN_MS = 1000;
 const UNAVAILABLE: TokenFault = { error: 'unavailable', reason: 'the provider cannot be asked now' };
 
 export function createIntrospection(options: IntrospectionOptions): Introspect {
-  const { settings, debug } = options;
+  const { settings, createFetch, debug } = options;
   const { issuer, introspection } = settings;
-  const fetch = createGuardedFetch({
+  const fetch = createFetch({
     url: introspection.url ?? issuer,
     anyOrigin: true,
     allowPrivate: true,

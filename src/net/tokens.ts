@@ -5,7 +5,7 @@ import { isToolError, orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { IssuerSettings } from '../core/settings.js';
 import { invalid, type TokenFault, type TokenUser, toUser, type Verified } from './claims.js';
-import { createGuardedFetch } from './fetch.js';
+import type { CreateFetch } from './fetch.js';
 import { createIntrospection, type IntrospectionOptions } from './introspection.js';
 import { addressOf, readMetadata } from './metadata.js';
 
@@ -17,8 +17,11 @@ export interface VerifierOptions {
   readonly audience: string;
   /** Expands references to secrets. */
   readonly expand: IntrospectionOptions['expand'];
+  readonly createFetch: CreateFetch;
   readonly debug: (message: string) => void;
 }
+
+type KeyOptions = Pick<VerifierOptions, 'createFetch' | 'debug'>;
 
 // Symmetric algorithms would make a published key a secret, and `none` needs no key.
 const ALGORITHMS = [
@@ -49,9 +52,10 @@ const MAX_REMEMBERED = 1000;
 const REFUSED_MS = 10_000;
 
 /** Creates a function that verifies tokens. It never rejects, and never repeats a token. */
-export function createVerifier({ issuers, audience, expand, debug }: VerifierOptions): VerifyToken {
-  const providers = new Map(issuers.map((one) => [one.issuer, createProvider(one, audience, debug)]));
-  const introspect = createOpaque(issuers, audience, expand, debug);
+export function createVerifier(options: VerifierOptions): VerifyToken {
+  const { issuers, audience } = options;
+  const providers = new Map(issuers.map((one) => [one.issuer, createProvider(one, audience, options)]));
+  const introspect = createOpaque(options);
   const verified = new Map<string, { readonly user: TokenUser; readonly until: number }>();
   const verify = async (token: string, digest: string): Promise<Verified | TokenFault> => {
     if (!isSigned(token))
@@ -83,16 +87,11 @@ export function createVerifier({ issuers, audience, expand, debug }: VerifierOpt
 type Opaque = (token: string, digest: string, isKnown: boolean) => Promise<Verified | TokenFault>;
 
 // Only one issuer has it: the token of one must not be sent to another.
-function createOpaque(
-  issuers: VerifierOptions['issuers'],
-  audience: string,
-  expand: VerifierOptions['expand'],
-  debug: VerifierOptions['debug'],
-): Opaque | undefined {
+function createOpaque({ issuers, ...options }: VerifierOptions): Opaque | undefined {
   const settings = issuers.find(({ introspection }) => introspection !== undefined);
   if (settings?.introspection === undefined) return undefined;
   const { introspection } = settings;
-  const introspect = createIntrospection({ settings: { ...settings, introspection }, audience, expand, debug });
+  const introspect = createIntrospection({ ...options, settings: { ...settings, introspection } });
   const refused = new Map<string, { readonly fault: TokenFault; readonly until: number }>();
   const asking = new Map<string, Promise<Verified | TokenFault>>();
   const askOnce = async (token: string, digest: string, isKnown: boolean): Promise<Verified | TokenFault> => {
@@ -122,9 +121,9 @@ function isSigned(token: string): boolean {
 function createProvider(
   settings: IssuerSettings,
   audience: string,
-  debug: (message: string) => void,
+  options: KeyOptions,
 ): (token: string) => Promise<Verified | TokenFault> {
-  const keys = createKeys(settings, debug);
+  const keys = createKeys(settings, options);
   return async (token) => {
     const jose = await import('jose');
     const getKey = await keys();
@@ -147,8 +146,9 @@ function createProvider(
 }
 
 /** Creates a function that returns the user of an ID token for a client (OpenID Connect); undefined if it is not valid. */
-export function createIdTokenVerifier(settings: IssuerSettings, debug: (message: string) => void) {
-  const keys = createKeys(settings, debug);
+export function createIdTokenVerifier(settings: IssuerSettings, options: KeyOptions) {
+  const { debug } = options;
+  const keys = createKeys(settings, options);
   return async (token: string, { clientId, nonce }: { readonly clientId: string; readonly nonce: string }) => {
     const jose = await import('jose');
     const getKey = await keys();
@@ -192,8 +192,8 @@ function decode(part: string): unknown {
 type GetKey = Parameters<typeof import('jose').jwtVerify>[1] & { reload(): Promise<void> };
 
 /** Returns a function that finds the provider's keys: read on first use, kept while the provider is down. */
-function createKeys({ issuer }: IssuerSettings, debug: (message: string) => void): () => Promise<GetKey | undefined> {
-  const fetch = createGuardedFetch({
+function createKeys({ issuer }: IssuerSettings, { createFetch, debug }: KeyOptions): () => Promise<GetKey | undefined> {
+  const fetch = createFetch({
     url: issuer,
     anyOrigin: true,
     allowPrivate: true,

@@ -6,6 +6,7 @@ import { toToolError } from '../core/error.js';
 import type { KnownSecrets } from '../core/redact.js';
 import type { NotifySettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
+import type { CreateFetch } from '../net/fetch.js';
 import { toApprovalJson } from '../policy/approval-json.js';
 import { idOf } from '../policy/binding.js';
 
@@ -18,6 +19,7 @@ export interface NotifierOptions {
   readonly world: World;
   /** The key of signatures is added. */
   readonly secrets: KnownSecrets;
+  readonly createFetch: CreateFetch;
   /** Receives what could not be told. */
   readonly warn: (message: string) => void;
 }

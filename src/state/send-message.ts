@@ -6,7 +6,7 @@ import { toToolError } from '../core/error.js';
 import { addSecrets, type KnownSecrets } from '../core/redact.js';
 import type { NotifySettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
-import { createGuardedFetch } from '../net/fetch.js';
+import type { CreateFetch } from '../net/fetch.js';
 import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
 import { runProcess } from '../process/spawn.js';
 import { expandCredentials } from '../upstream/entries/expand.js';
@@ -20,6 +20,7 @@ export interface SendOptions {
   readonly world: World;
   /** The key of signatures is added. */
   readonly secrets: KnownSecrets;
+  readonly createFetch: CreateFetch;
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +28,7 @@ export interface SendOptions {
 export async function sendMessage(
   body: string,
   { command, url, secret }: NotifySettings,
-  { world, file, secrets, signal }: SendOptions,
+  { world, file, secrets, createFetch, signal }: SendOptions,
 ): Promise<void> {
   if (command !== undefined) return runCommand(command, body, world, signal);
   const headers: Record<string, string> = { 'content-type': 'application/json' };
@@ -40,7 +41,7 @@ export async function sendMessage(
     headers['wield-signature'] = `t=${time},v1=${signature}`;
   }
   // Another origin is not followed, so that a redirect leads to no address inside.
-  const fetch = createGuardedFetch({ url: url!, confidential: true, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+  const fetch = createFetch({ url: url!, confidential: true, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
   const response = await fetch(url!, { method: 'POST', headers, body, signal }).catch((error: unknown) => {
     throw new Error(withoutPath(toToolError(error).message, url!));
   });

@@ -6,7 +6,7 @@ import { addSecrets, type KnownSecrets, redactError, redactValue } from '../core
 import type { World } from '../core/snapshot.js';
 import type { HttpServer, ServerEntry } from '../core/upstream.js';
 import { digestParts } from '../files/digest.js';
-import { createGuardedFetch } from '../net/fetch.js';
+import type { CreateFetch } from '../net/fetch.js';
 import { isStartedByTool } from '../process/ancestry.js';
 import { baseEnvironment, findProgram } from '../process/environment.js';
 import type { StartRequest } from '../process/start.js';
@@ -46,6 +46,7 @@ export interface LoadPoolOptions {
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
   readonly subjectToken?: OAuthOptions['subjectToken'];
+  readonly createFetch: CreateFetch;
   readonly world: World;
 }
 
@@ -131,7 +132,7 @@ interface OpenTransportOptions extends LoadPoolOptions {
 async function openTransport(
   expand: () => Promise<ResolvedServer>,
   { env, sandbox, user }: StartSettings,
-  { world, wieldHome, beforeRun, serverSecrets, subjectToken, lock, allows }: OpenTransportOptions,
+  { world, wieldHome, beforeRun, serverSecrets, subjectToken, createFetch, lock, allows }: OpenTransportOptions,
 ): Promise<UpstreamTransport> {
   const server = await expand();
   if (server.kind === 'stdio') {
@@ -153,13 +154,14 @@ async function openTransport(
     );
   }
   const directory = toLoginDirectory(wieldHome, user);
-  const fetch = createGuardedFetch({ url: server.url, headers: server.headers, limitsEvents: true, allows });
+  const fetch = createFetch({ url: server.url, headers: server.headers, limitsEvents: true, allows });
   const withToken = withLogin(fetch, {
     server,
     directory,
     world,
     user,
     subjectToken,
+    createFetch,
     reread: async () => (await expand()) as HttpServer,
     remember: (tokens) => serverSecrets.remember(server.name, tokens),
   });

@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
+import { createGuardedFetch } from '../../src/net/fetch.js';
 import { createVerifier } from '../../src/net/tokens.js';
 import { wield } from '../support/cli.js';
 import { createProvider, type IdentityProvider } from '../support/identity-provider.js';
@@ -42,7 +43,13 @@ async function createDirect() {
   const { issuer } = provider;
   const settings = { issuer, audience: undefined, userClaim: 'sub', groupsClaim: 'groups', scopes: ['mcp'] };
   const issuers = [{ ...settings, clientId: undefined, introspection }];
-  const verify = createVerifier({ issuers, audience: PUBLIC_URL, expand: async (secret) => secret, debug: () => {} });
+  const verify = createVerifier({
+    issuers,
+    audience: PUBLIC_URL,
+    expand: async (secret) => secret,
+    createFetch: createGuardedFetch,
+    debug: () => {},
+  });
   return { provider, verify };
 }
 

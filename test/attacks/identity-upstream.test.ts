@@ -2,6 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import type { HttpServer } from '../../src/core/upstream.js';
+import { createGuardedFetch } from '../../src/net/fetch.js';
 import { createIdTokenVerifier } from '../../src/net/tokens.js';
 import { createLoginPages } from '../../src/upstream/login/pages.js';
 import { startExchange } from '../support/exchange-gateway.js';
@@ -112,6 +113,7 @@ describe.concurrent('a login on a page', () => {
       origin: () => 'https://a.example',
       now: () => now,
       identify: async () => undefined,
+      createFetch: createGuardedFetch,
     });
     const server: HttpServer = toServer('https://notes.example.com/mcp', { oauth: { per: 'user' } });
     const user = { user: '<script>alert(1)</script>', issuer: undefined };
@@ -130,7 +132,7 @@ describe.concurrent('a login on a page', () => {
   spec('IDN-26', 'takes no ID token of another login, client or issuer, nor one that is over', async () => {
     const provider = await createProvider('x');
     const settings = { issuer: provider.issuer, audience: undefined, userClaim: 'sub', groupsClaim: '', scopes: [] };
-    const verify = createIdTokenVerifier(settings, () => {});
+    const verify = createIdTokenVerifier(settings, { createFetch: createGuardedFetch, debug: () => {} });
     const given = async (claims: object) =>
       verify(await provider.sign({ aud: 'gateway', nonce: 'n', ...claims }), { clientId: 'gateway', nonce: 'n' });
     expect(await given({})).toBe('ada');

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import { describe, expect } from 'vitest';
+import { createGuardedFetch } from '../../src/net/fetch.js';
 import { createVerifier } from '../../src/net/tokens.js';
 import { json, wield } from '../support/cli.js';
 import { listen, sendJson } from '../support/http.js';
@@ -176,6 +177,7 @@ describe.concurrent('keys of an identity provider', () => {
       issuers: issuers.map(settings),
       audience: PUBLIC_URL,
       expand: async (secret) => secret,
+      createFetch: createGuardedFetch,
       debug: () => {},
     });
 

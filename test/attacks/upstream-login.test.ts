@@ -8,6 +8,7 @@ import { isToolError, type ToolError } from '../../src/core/error.js';
 import { textOf } from '../../src/core/result.js';
 import type { DoorOptions } from '../../src/core/toolbox.js';
 import type { HttpServer } from '../../src/core/upstream.js';
+import type { Lookup } from '../../src/net/exchange.js';
 import { createGuardedFetch } from '../../src/net/fetch.js';
 import { listenForAnswer } from '../../src/upstream/login/callback.js';
 import { findLoginFile, readLogin, type StoredLogin, writeLogin } from '../../src/upstream/login/file.js';
@@ -30,8 +31,16 @@ const browse = async (url: URL): Promise<void> => {
   await fetch(sent.headers.get('location')!);
 };
 
-const logIn = (server: HttpServer, { directory, world }: Setting, more: Partial<LoginOptions> = {}) =>
-  login(server, { directory, world, timeoutMs: 30_000, signal: new AbortController().signal, show: browse, ...more });
+const logIn = (server: HttpServer, { directory, world, createFetch }: Setting, more: Partial<LoginOptions> = {}) =>
+  login(server, {
+    directory,
+    world,
+    createFetch,
+    timeoutMs: 30_000,
+    signal: new AbortController().signal,
+    show: browse,
+    ...more,
+  });
 
 async function failure(work: () => Promise<unknown>): Promise<ToolError> {
   const thrown: unknown = await work().then(
@@ -226,11 +235,14 @@ describe('a login', () => {
 
   spec('UPS-101', 'asks for metadata over TLS only', async () => {
     let lookups = 0;
-    const lookup: LoginOptions['lookup'] = (_name, _options, callback) => {
+    const lookup: Lookup = (_name, _options, callback) => {
       lookups++;
       callback(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), '', 0);
     };
-    const ask = createLoginFetch({ server: toServer('https://mcp.example.com/mcp'), lookup });
+    const ask = createLoginFetch({
+      server: toServer('https://mcp.example.com/mcp'),
+      createFetch: (options) => createGuardedFetch({ ...options, lookup }),
+    });
     const url = 'http://login.example.com/.well-known/oauth-authorization-server';
     expect((await failure(() => ask(url))).message).toContain('unencrypted');
     expect(lookups).toBe(0);
@@ -242,7 +254,7 @@ describe('a login', () => {
     const server = await listen(({ url }, response) =>
       sendJson(response, answers[url!] ?? scopes(100, 'x'.repeat(1000)), 203),
     );
-    const ask = createLoginFetch({ server: toServer(`${server.origin}/mcp`) });
+    const ask = createLoginFetch({ server: toServer(`${server.origin}/mcp`), createFetch: createGuardedFetch });
     const few = await ask(`${server.origin}/few`);
     expect([few.status, await few.json()]).toEqual([203, answers['/few']]);
     expect((await failure(() => ask(`${server.origin}/many`))).message).toContain('more than 1000 values');

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { World } from '../../src/core/snapshot.js';
 import type { HttpServer } from '../../src/core/upstream.js';
+import { type CreateFetch, createGuardedFetch } from '../../src/net/fetch.js';
 import { createWorkspace, type Workspace } from './workspace.js';
 
 /** The entry of a server over HTTP. */
@@ -23,6 +24,7 @@ export interface Setting {
   readonly workspace: Workspace;
   readonly directory: string;
   readonly world: World;
+  readonly createFetch: CreateFetch;
   /** Debug messages. */
   readonly said: string[];
 }
@@ -39,5 +41,11 @@ export function createSetting(): Setting {
     debug: (message) => said.push(message),
     debugging: true,
   };
-  return { workspace, directory: join(workspace.env.WIELD_HOME!, 'oauth'), world, said };
+  return {
+    workspace,
+    directory: join(workspace.env.WIELD_HOME!, 'oauth'),
+    world,
+    createFetch: createGuardedFetch,
+    said,
+  };
 }

@@ -70,7 +70,8 @@ async function listAsMachine(workspace: Workspace): Promise<void> {
   };
   const { signal } = new AbortController();
   const directory = toLoginDirectory(machine.wieldHome);
-  await login(server, { directory, world: machine.world, timeoutMs: 30_000, signal, show });
+  const { createFetch } = state.network;
+  await login(server, { directory, world: machine.world, createFetch, timeoutMs: 30_000, signal, show });
   await state.upstreams.refresh(server);
 }
 

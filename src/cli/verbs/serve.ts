@@ -69,9 +69,11 @@ export const serve: Verb = {
     const pages =
       metrics &&
       createLoginPages({
+        createFetch: (options) => toolbox.state.network.createFetch(options),
         origin: () => place.origin,
         now: () => toolbox.machine.world.now(),
         identify: createIdentify({
+          createFetch: (options) => toolbox.state.network.createFetch(options),
           issuers: () => toolbox.state.configuration().settings.serve.auth,
           debug: (message) => toolbox.machine.world.debug(message),
         }),

@@ -7,7 +7,7 @@ import type { HttpPlan } from '../../core/plan.js';
 import { addSecrets, type KnownSecrets, redactOutput } from '../../core/redact.js';
 import { type Output, type Part, textPart } from '../../core/result.js';
 import { runWithinLimit } from '../../core/time-limit.js';
-import { createGuardedFetch, type Fetch } from '../../net/fetch.js';
+import { type CreateFetch, createGuardedFetch, type Fetch } from '../../net/fetch.js';
 
 /** Options of `createHttpExecutor`. */
 export interface HttpRunOptions {
@@ -18,6 +18,8 @@ export interface HttpRunOptions {
   ) => Promise<{ readonly values: readonly string[]; readonly secrets: readonly string[] }>;
   /** Secrets in use, which no output contains. */
   readonly secrets: KnownSecrets;
+  /** Creates what sends requests; by default, they are sent directly. */
+  readonly createFetch?: CreateFetch;
 }
 
 const NO_CREDENTIALS = { values: [], secrets: [] };
@@ -25,10 +27,14 @@ const NO_CREDENTIALS = { values: [], secrets: [] };
 /** A fetch for each server and limit, whose connections are used again. */
 export type Fetches = Map<string, Fetch>;
 
-function fetchFor({ server, outputBytes, credentials }: HttpPlan, fetches: Fetches): Fetch {
+function fetchFor(
+  { server, outputBytes, credentials }: HttpPlan,
+  fetches: Fetches,
+  { createFetch = createGuardedFetch }: HttpRunOptions,
+): Fetch {
   const confidential = credentials.length > 0;
   const key = `${outputBytes} ${confidential} ${server}`;
-  const known = fetches.get(key) ?? createGuardedFetch({ url: server, maxBytes: outputBytes, confidential });
+  const known = fetches.get(key) ?? createFetch({ url: server, maxBytes: outputBytes, confidential });
   fetches.set(key, known);
   return known;
 }
@@ -46,7 +52,7 @@ export async function runRequest(
   addSecrets(options.secrets, [...secrets, ...values, ...encoded]);
   const { url, headers } = withCredentials(plan, values);
   const output = await runWithinLimit(plan, scope, () =>
-    exchange(plan, url, headers, fetchFor(plan, fetches), scope.signal),
+    exchange(plan, url, headers, fetchFor(plan, fetches, options), scope.signal),
   );
   return redactOutput(output, options.secrets.all);
 }

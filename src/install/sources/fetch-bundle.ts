@@ -11,7 +11,6 @@ import { removeTree } from '../../files/remove.js';
 import { writeTreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { readZip } from '../../files/zip.js';
-import { createGuardedFetch } from '../../net/fetch.js';
 import type { InstallEnvironment } from '../environment.js';
 import { assertPlatform, readBundle } from '../manifest/bundle.js';
 import type { Pin } from '../manifest/source-manifest.js';
@@ -67,10 +66,10 @@ function readFile(path: string): Buffer {
 
 // Releases are often redirected to another host (INS-74).
 async function download(url: string, environment: InstallEnvironment): Promise<Buffer> {
-  const { signal } = environment;
+  const { signal, network } = environment;
   const allows = ({ href }: URL): void => assertSourceAllowed({ kind: 'bundle', location: href }, environment);
   const options = { url, anyOrigin: true, isDownload: true, maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, allows };
-  const response = await createGuardedFetch(options)(url, { signal });
+  const response = await network.createFetch(options)(url, { signal });
   if (response.ok) return Buffer.from(await response.arrayBuffer());
   throw new ToolError('unavailable', `${quoteOutside(url, 200)} responded with status ${response.status}`, {
     hint: 'check the address',

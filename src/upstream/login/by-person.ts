@@ -18,7 +18,7 @@ import {
   type StartedLogin,
 } from './steps.js';
 
-export interface LoginOptions extends Pick<OAuthOptions, 'directory' | 'lookup'> {
+export interface LoginOptions extends Pick<OAuthOptions, 'directory' | 'createFetch'> {
   readonly world: World;
   /** Limits the whole login. */
   readonly timeoutMs: number;

@@ -4,7 +4,7 @@ import { isRecord } from '../../core/json.js';
 import type { World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ExchangeSettings, HttpServer } from '../../core/upstream.js';
-import { createGuardedFetch, type Fetch } from '../../net/fetch.js';
+import type { CreateFetch, Fetch } from '../../net/fetch.js';
 import { addressOf, readMetadata } from '../../net/metadata.js';
 import type { AuthorizationServerMetadata, FetchLike } from '../sdk.js';
 import { isSameIssuer, readScope, toLoginFailure } from './fault.js';
@@ -19,6 +19,8 @@ export interface ExchangeRequest {
   readonly refused: Response | undefined;
   /** For the login server. */
   readonly fetch: FetchLike;
+  /** For the identity provider. */
+  readonly createFetch: CreateFetch;
   readonly world: Pick<World, 'now'>;
   /** Whose token is exchanged. */
   readonly user: LoginUser | undefined;
@@ -32,7 +34,7 @@ const LIMITS = { timeoutMs: 30_000, maxBytes: 64 * 1024 };
 
 /** Requests tokens of a server for a user. */
 export async function requestByExchange(request: ExchangeRequest): Promise<StoredLogin> {
-  const { server, refused, fetch, world, user } = request;
+  const { server, refused, fetch, createFetch, world, user } = request;
   const { grant, issuer = '', scope: wanted, idp } = server.oauth!;
   const subject = findSubject(request);
   try {
@@ -40,7 +42,7 @@ export async function requestByExchange(request: ExchangeRequest): Promise<Store
     const scope = wanted ?? readScope(challenge.scope);
     const audience = grant === 'id_jag' ? issuer : undefined;
     const exchange = { idp: idp!, subject, resource, scope, audience };
-    const { tokens, endpoint } = await exchangeToken(exchange, server);
+    const { tokens, endpoint } = await exchangeToken(exchange, server, createFetch);
     if (grant === 'id_jag') {
       const oauth = { ...server.oauth!, grant: 'jwt_bearer' as const, assertion: tokens.access_token };
       const login = await requestByGrant({ server: { ...server, oauth }, refused, fetch, now: world.now() });
@@ -77,8 +79,12 @@ interface Exchange {
   readonly audience: string | undefined;
 }
 
-async function exchangeToken({ idp, subject, resource, scope, audience }: Exchange, server: HttpServer) {
-  const fetch = createGuardedFetch({ url: idp.issuer, anyOrigin: true, allowPrivate: true, ...LIMITS });
+async function exchangeToken(
+  { idp, subject, resource, scope, audience }: Exchange,
+  server: HttpServer,
+  createFetch: CreateFetch,
+) {
+  const fetch = createFetch({ url: idp.issuer, anyOrigin: true, allowPrivate: true, ...LIMITS });
   const { endpoint, methods } = await findEndpoint(idp, fetch, server);
   const requested = audience === undefined ? 'access_token' : 'id-jag';
   const body = new URLSearchParams({

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import type { IssuerSettings } from '../../core/settings.js';
-import { createGuardedFetch, type Fetch } from '../../net/fetch.js';
+import type { CreateFetch } from '../../net/fetch.js';
 import { createIdTokenVerifier } from '../../net/tokens.js';
 import type { OAuthClientInformationMixed } from '../sdk.js';
 import { createSecret } from './links.js';
@@ -19,6 +19,7 @@ export interface StartedIdentification {
 export interface IdentifyOptions {
   /** The identity providers, as they are configured now. */
   readonly issuers: () => readonly IssuerSettings[];
+  readonly createFetch: CreateFetch;
   readonly debug: (message: string) => void;
 }
 
@@ -30,14 +31,14 @@ export type Identify = (
 
 const LIMITS = { timeoutMs: 10_000, maxBytes: 256 * 1024 };
 
-export function createIdentify({ issuers, debug }: IdentifyOptions): Identify {
+export function createIdentify({ issuers, createFetch, debug }: IdentifyOptions): Identify {
   // Clients that were registered here, by issuer and redirect URL.
   const clients = new Map<string, OAuthClientInformationMixed>();
   return async (issuer, { redirectUrl, state }) => {
     const settings = issuers().find((one) => one.issuer === issuer);
     if (settings === undefined) return undefined;
     const sdk = await import('../sdk.js');
-    const fetchFn: Fetch = createGuardedFetch({ url: settings.issuer, anyOrigin: true, allowPrivate: true, ...LIMITS });
+    const fetchFn = createFetch({ url: settings.issuer, anyOrigin: true, allowPrivate: true, ...LIMITS });
     const metadata = await sdk.discoverAuthorizationServerMetadata(settings.issuer, { fetchFn });
     if (metadata === undefined) throw unreadable(settings);
     const key = `${settings.issuer} ${redirectUrl}`;
@@ -67,7 +68,7 @@ export function createIdentify({ issuers, debug }: IdentifyOptions): Identify {
           redirectUri: redirectUrl,
           fetchFn,
         });
-        const verify = createIdTokenVerifier(settings, debug);
+        const verify = createIdTokenVerifier(settings, { createFetch, debug });
         const user = await verify(String(tokens.id_token), { clientId: clientInformation.client_id, nonce });
         if (user === undefined) throw unreadable(settings);
         return user;

@@ -56,7 +56,7 @@ export function findLogin(server: HttpServer, directory: string): LoginFacts | u
 /** Removes the stored login and revokes its token if possible; returns false if there was none. */
 export async function logout(
   server: HttpServer,
-  options: Pick<LoginOptions, 'directory' | 'world' | 'signal' | 'lookup'>,
+  options: Pick<LoginOptions, 'directory' | 'world' | 'signal' | 'createFetch'>,
 ): Promise<boolean> {
   const { directory } = options;
   return withLoginLock(server, options, async () => {
@@ -120,7 +120,7 @@ function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin, hasGra
 async function revoke(
   stored: StoredLogin,
   server: HttpServer,
-  options: Pick<LoginOptions, 'world' | 'lookup' | 'signal'>,
+  options: Pick<LoginOptions, 'world' | 'createFetch' | 'signal'>,
 ): Promise<void> {
   const token = stored.tokens?.refresh_token ?? stored.tokens?.access_token;
   if (stored.revocationEndpoint === null || token === undefined) return;

@@ -3,9 +3,8 @@
 import { isToolError, ToolError } from '../../core/error.js';
 import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
-import type { Lookup } from '../../net/exchange.js';
 import { showUrl, unreachable } from '../../net/fault.js';
-import { createGuardedFetch, type Fetch } from '../../net/fetch.js';
+import type { CreateFetch, Fetch } from '../../net/fetch.js';
 import { hasGrant, lacksScope, loginCommand, needsLogin, oauthCode } from './fault.js';
 import {
   isOfEntry,
@@ -25,7 +24,7 @@ export interface OAuthOptions {
   /** The directory of stored logins, private to the user. */
   readonly directory: string;
   readonly world: Pick<World, 'now' | 'monotonic' | 'debug'>;
-  readonly lookup?: Lookup;
+  readonly createFetch: CreateFetch;
   /** Expands the references of the entry again: secrets of logins without a person may be replaced meanwhile. */
   readonly reread?: () => Promise<HttpServer>;
   /** Called with tokens before they are used, so that they are redacted where the server repeats them. */
@@ -53,10 +52,10 @@ export function hasOwnAuthorization(server: HttpServer): boolean {
 }
 
 /** Creates the fetch for metadata, registration and tokens: any origin, no configured headers. */
-export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'lookup' | 'signal'>): Fetch {
-  const { server, lookup, signal } = options;
+export function createLoginFetch(options: Pick<OAuthOptions, 'server' | 'createFetch' | 'signal'>): Fetch {
+  const { server, createFetch, signal } = options;
   const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
-  const ask = createGuardedFetch({ url: server.url, anyOrigin: true, ...limits, lookup });
+  const ask = createFetch({ url: server.url, anyOrigin: true, ...limits });
   return async (url, init) => {
     const response = await ask(url, { signal, ...init });
     const text = await response.text();
@@ -207,11 +206,11 @@ export async function logInByGrant(options: OAuthOptions, refused: Response | un
 }
 
 async function requestLogin(server: HttpServer, refused: Response | undefined, options: OAuthOptions) {
-  const { world, user, subjectToken } = options;
+  const { world, user, subjectToken, createFetch } = options;
   const fetch = createLoginFetch(options);
   if (usesCallersToken(server)) {
     const { requestByExchange } = await import('./exchange.js');
-    return requestByExchange({ server, refused, fetch, world, user, subjectToken });
+    return requestByExchange({ server, refused, fetch, createFetch, world, user, subjectToken });
   }
   const { requestByGrant } = await import('./grant.js');
   return requestByGrant({ server, refused, fetch, now: world.now() });

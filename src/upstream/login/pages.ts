@@ -4,6 +4,7 @@ import { toToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { classifyHost } from '../../net/address.js';
 import { isSecret } from '../../net/bearer.js';
+import type { CreateFetch } from '../../net/fetch.js';
 import { describeServer } from '../entries/mask.js';
 import { withLoginLock, writeLogin } from './file.js';
 import type { Identify } from './identify.js';
@@ -25,6 +26,7 @@ export interface LoginPagesOptions {
   readonly origin: () => string | undefined;
   readonly now: () => number;
   readonly identify: Identify;
+  readonly createFetch: CreateFetch;
 }
 
 /** A request for a page. */
@@ -60,7 +62,7 @@ const GONE = toPage(404, [
 const FOREIGN = toPage(400, ['This answer belongs to no login of this browser.', 'Call the tool again to start over.']);
 
 /** Creates the login pages of a server process. */
-export function createLoginPages({ origin, now, identify }: LoginPagesOptions): LoginPages {
+export function createLoginPages({ origin, now, identify, createFetch }: LoginPagesOptions): LoginPages {
   const links = createLinks(now);
   const steps = createOneTime<Step>(now);
   const send = (page: URL, state: string, step: Omit<Step, 'until'>): PageResponse => {
@@ -83,7 +85,7 @@ export function createLoginPages({ origin, now, identify }: LoginPagesOptions): 
       }
     };
     const finish = async (login: StartedLogin, answer: URLSearchParams): Promise<PageResponse> => {
-      const stored = await finishLogin(server, login, answer, { world });
+      const stored = await finishLogin(server, login, answer, { world, createFetch });
       await withLoginLock(server, { directory, world }, async () => writeLogin(directory, server, { ...stored, user }));
       done.resolve();
       const name = quoteOutside(server.name, 60);
@@ -91,7 +93,7 @@ export function createLoginPages({ origin, now, identify }: LoginPagesOptions): 
     };
     return guard(async () => {
       const login = { draft, provider: createProvider(draft, server, { directory, redirectUrl, state }), redirectUrl };
-      const page = await beginLogin(server, login, { world });
+      const page = await beginLogin(server, login, { world, createFetch });
       return send(page, state, { redirectUrl, cookie, next: (answer) => guard(() => finish(login, answer)) });
     });
   };

@@ -4,7 +4,6 @@ import { orNothing, ToolError } from '../../core/error.js';
 import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { classifyHost } from '../../net/address.js';
-import { createGuardedFetch } from '../../net/fetch.js';
 import type { OAuthClientInformationMixed, OAuthClientProvider } from '../sdk.js';
 import { isSameIssuer, loginCommand, readScope, toLoginFailure } from './fault.js';
 import { type LoginDraft, readLogin, type StoredLogin, toStored } from './file.js';
@@ -23,7 +22,7 @@ export interface StartedLogin {
   readonly redirectUrl: string;
 }
 
-export type StepOptions = Pick<OAuthOptions, 'lookup' | 'signal'> & { readonly world: Pick<World, 'now'> };
+export type StepOptions = Pick<OAuthOptions, 'createFetch' | 'signal'> & { readonly world: Pick<World, 'now'> };
 
 const MAX_PAGE_URL = 16 * 1024;
 const PROBE_TIMEOUT_MS = 30_000;
@@ -140,10 +139,10 @@ function findClient(
 /** Sends a ping without authorization: a server that requires a login answers with where to get it. */
 export async function probe(
   server: HttpServer,
-  { lookup, signal }: Pick<OAuthOptions, 'lookup' | 'signal'>,
+  { createFetch, signal }: Pick<OAuthOptions, 'createFetch' | 'signal'>,
 ): Promise<Response> {
   const { url, headers } = server;
-  const ask = createGuardedFetch({ url, headers, timeoutMs: PROBE_TIMEOUT_MS, lookup });
+  const ask = createFetch({ url, headers, timeoutMs: PROBE_TIMEOUT_MS });
   const response = await ask(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },

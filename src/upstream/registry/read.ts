@@ -5,7 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
-import { createGuardedFetch } from '../../net/fetch.js';
+import type { CreateFetch } from '../../net/fetch.js';
 
 export const REGISTRY = 'https://registry.modelcontextprotocol.io';
 const PREFIX = 'registry:';
@@ -29,12 +29,13 @@ export interface ReadOptions {
   /** The address of the registry. */
   readonly registry: string;
   readonly signal: AbortSignal;
+  readonly createFetch: CreateFetch;
 }
 
 /** Throws `not_found`, `unavailable`, or `invalid_definition`. */
-export async function readRegistryEntry(place: string, { cwd, registry, signal }: ReadOptions): Promise<JsonObject> {
-  if (place.startsWith(PREFIX)) return fetchEntry(place.slice(PREFIX.length), registry, signal);
-  const path = resolve(cwd, place);
+export async function readRegistryEntry(place: string, options: ReadOptions): Promise<JsonObject> {
+  if (place.startsWith(PREFIX)) return fetchEntry(place.slice(PREFIX.length), options);
+  const path = resolve(options.cwd, place);
   const file = statOrNothing(path)?.isDirectory() ? join(path, 'server.json') : path;
   const text = readTextFile(file, MAX_BYTES);
   if (text === undefined)
@@ -42,7 +43,7 @@ export async function readRegistryEntry(place: string, { cwd, registry, signal }
   return toObject(text, file);
 }
 
-async function fetchEntry(named: string, registry: string, signal: AbortSignal): Promise<JsonObject> {
+async function fetchEntry(named: string, { registry, signal, createFetch }: ReadOptions): Promise<JsonObject> {
   const [, name, version = 'latest'] = /^([A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:@([\w.+-]+))?$/.exec(named) ?? [];
   if (name === undefined)
     throw new ToolError('usage', `"${quoteOutside(named, 80)}" is not the name of a server`, {
@@ -52,7 +53,7 @@ async function fetchEntry(named: string, registry: string, signal: AbortSignal):
   if (!/^https:\/\/|^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])[:/]/.test(`${base}/`))
     throw new ToolError('usage', 'the address of a registry must begin with https://', { hint: `such as ${REGISTRY}` });
   const url = `${base}/v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`;
-  const response = await createGuardedFetch({ url })(url, { headers: { accept: 'application/json' }, signal });
+  const response = await createFetch({ url })(url, { headers: { accept: 'application/json' }, signal });
   if (response.status === 404)
     throw new ToolError('not_found', `the registry has no server ${name} ${version}`, { hint: `looked at ${url}` });
   if (!response.ok)

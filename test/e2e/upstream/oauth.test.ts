@@ -12,6 +12,7 @@ import type { VerbCall } from '../../../src/cli/verb.js';
 import { loginTo, logoutOf } from '../../../src/cli/verbs/mcp/login.js';
 import { isToolError, type ToolError } from '../../../src/core/error.js';
 import type { HttpServer } from '../../../src/core/upstream.js';
+import type { Lookup } from '../../../src/net/exchange.js';
 import { createGuardedFetch } from '../../../src/net/fetch.js';
 import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
 import { withLogin } from '../../../src/upstream/login/oauth.js';
@@ -39,19 +40,20 @@ const logIn = (server: HttpServer, setting: Setting, more: Partial<LoginOptions>
   login(server, {
     directory: setting.directory,
     world: setting.world,
+    createFetch: setting.createFetch,
     timeoutMs: 30_000,
     signal: new AbortController().signal,
     show: async (url) => void (await browse(url)),
     ...more,
   });
 
-async function connect(server: HttpServer, { directory, world }: Setting): Promise<Client> {
+async function connect(server: HttpServer, { directory, world, createFetch }: Setting): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } });
   onTestFinished(() => client.close());
   const { url, headers } = server;
   await client.connect(
     new StreamableHTTPClientTransport(new URL(url), {
-      fetch: withLogin(createGuardedFetch({ url, headers }), { server, directory, world }),
+      fetch: withLogin(createFetch({ url, headers }), { server, directory, world, createFetch }),
     }),
   );
   return client;
@@ -435,13 +437,15 @@ describe('the browser flow', () => {
     expect(upstream.seen.length).toBeGreaterThan(2);
     for (const request of upstream.seen) expect(request.headers['x-key']).toBeUndefined();
     // A public server whose metadata URL is a loopback address.
-    const lookup: LoginOptions['lookup'] = (_name, options, callback) => {
+    const lookup: Lookup = (_name, options, callback) => {
       if (options.all) callback(null, [{ address: '127.0.0.1', family: 4 }]);
       else callback(null, '127.0.0.1', 4);
     };
     const port = new URL(upstream.url).port;
     const far = toServer(`http://mcp.example.com:${port}/mcp`);
-    const error = await failure(() => logIn(far, setting, { lookup }));
+    const error = await failure(() =>
+      logIn(far, setting, { createFetch: (options) => createGuardedFetch({ ...options, lookup }) }),
+    );
     expect(error.message).toContain('a loopback address');
     expect(secret.requests).toEqual([]);
   });

@@ -166,7 +166,8 @@ async function readWanted(
   if (isByHand || !isRegistryPlace(place, call.cwd))
     return { name: checkServerName(first), entry: readEntry(call, command), command };
   const registry = String(call.flags.get('registry') ?? REGISTRY);
-  const found = await readRegistryEntry(place, { cwd: call.cwd, registry, signal: call.signal });
+  const { createFetch } = toolbox.state.network;
+  const found = await readRegistryEntry(place, { cwd: call.cwd, registry, signal: call.signal, createFetch });
   const path = searchPath(toolbox.machine.world);
   const { name, entry, bundle, variables, optional } = toServerEntry(found, {
     values: {

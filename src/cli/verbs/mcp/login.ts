@@ -35,6 +35,7 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
   const { terminal, flags, signal } = call;
   if (flags.has('dry-run')) return printDryRun(call, server, 'log in to');
   const { wieldHome, world, insideCall } = call.toolbox().machine;
+  const { createFetch } = call.toolbox().state.network;
   assertPerson(insideCall, 'logging in');
   const timeoutMs = readTimeout(flags.get('timeout'));
   const [scope, port] = [flags.get('scope'), readPort(flags.get('port'))];
@@ -44,6 +45,7 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
   ]);
   const facts = await logIn(server, {
     directory: toLoginDirectory(wieldHome),
+    createFetch,
     world,
     timeoutMs,
     signal,
@@ -114,6 +116,7 @@ export const logout: McpAction = {
 export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
   if (call.flags.has('dry-run')) return printDryRun(call, server, 'log out of');
   const { wieldHome, world, insideCall } = call.toolbox().machine;
+  const { createFetch } = call.toolbox().state.network;
   assertPerson(insideCall, 'logging out');
   const { logout: logOut, findUserDirectories } = await import('../../../upstream/login/index.js');
   const user = call.flags.get('user');
@@ -121,7 +124,7 @@ export async function logoutOf(call: VerbCall, server: HttpServer): Promise<numb
     user === undefined ? [toLoginDirectory(wieldHome)] : findUserDirectories(server, String(user), wieldHome);
   let existed = false;
   for (const directory of directories)
-    existed = (await logOut(server, { directory, world, signal: call.signal })) || existed;
+    existed = (await logOut(server, { directory, createFetch, world, signal: call.signal })) || existed;
   if (call.json) return printJson(call.terminal, { ok: true, server: server.name, loggedOut: existed });
   const name = spellOut(server.name) + (user === undefined ? '' : ` as ${spellOut(String(user))}`);
   call.terminal.out(existed ? `Logged out of ${name}.\n` : `Not logged in to ${name}.\n`);
