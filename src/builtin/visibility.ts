@@ -104,7 +104,7 @@ function findDenialOf(
 
 /** Returns the skills that a model may read, or those of a name. Only a rule that names a skill hides it (POL-12). */
 export function readableSkills({ catalog, cascade }: NamingParts, snapshot: Snapshot, name?: string): readonly Skill[] {
-  const { tools, skills } = catalog.list(snapshot);
+  const { tools, skills } = catalog.listed(snapshot);
   const isNamed = (one: { readonly name: string }): boolean => name === undefined || one.name === name;
   const byName = new Map(tools.filter(isNamed).map((tool) => [tool.name, tool]));
   return skills.filter(isNamed).filter((skill) => {
@@ -143,7 +143,7 @@ export function createInstructions(
         catalog.find(READ_SKILL, { snapshot }),
         'model',
         snapshot,
-        catalog.list(snapshot).skills,
+        catalog.listed(snapshot).skills,
       ),
       refer: (reference, directory) => references.refer(reference, directory, snapshot),
     });

@@ -45,6 +45,8 @@ export interface Catalog {
   moduleOffers(snapshot: Snapshot): readonly ModuleOffer[];
   /** `offer` names built-in tools, or groups of them, to list as well. */
   list(snapshot: Snapshot, offer?: readonly string[]): Listing;
+  /** Returns what was last listed for this snapshot: files are compared once per call. */
+  listed(snapshot: Snapshot): Listing;
   /** Returns the tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
   find(ref: string, options: FindOptions): Tool;
   /** Adds a tool. Throws `conflict` if the name belongs to a registered or an offered built-in tool. */
@@ -62,6 +64,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const reserved = options.builtin.map(asBuiltin).sort(byName);
   const yielding = (options.yielding ?? []).map(asBuiltin).sort(byName);
   const views = createViews(options);
+  const known = new WeakMap<Snapshot, Listing>();
 
   // Delegates are resolved like any other reference, but not followed further here (RES-19).
   const delegates = createDelegates((ref, snapshot) => {
@@ -89,7 +92,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
       directories.flatMap(({ skills }) => skills),
       snapshot,
     );
-    return { ...merged, tools, problems: [...merged.problems, ...problems] };
+    const listing = { ...merged, tools, problems: [...merged.problems, ...problems] };
+    if (offer.length === 0) known.set(snapshot, listing);
+    return listing;
   };
 
   const seek = createFinder({
@@ -106,6 +111,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     offers: options.offers,
     moduleOffers: (snapshot) => views.inOrder(snapshot.places).flatMap((directory) => directory.list(snapshot).offers),
     list,
+    listed: (snapshot) => known.get(snapshot) ?? list(snapshot),
     find(ref, reach) {
       const tool = seek(ref, reach);
       return tool.action.kind === 'delegate' ? delegates.complete(tool, reach.snapshot) : tool;

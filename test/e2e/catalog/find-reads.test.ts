@@ -7,7 +7,7 @@ import { clearAllCaches, clearToolCache } from '../../../src/helpers.js';
 import { json, wield } from '../../support/cli.js';
 import { rounds } from '../../support/effort.js';
 import { opensOf, wieldOpens } from '../../support/opens.js';
-import { createSkillWorkspace, type SkillWorkspace, writeSkill } from '../../support/search.js';
+import { createSkillWorkspace, MODEL, type SkillWorkspace, writeSkill } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
 import { LATER } from '../../support/workspace.js';
 
@@ -86,6 +86,19 @@ describe('a toolbox', () => {
     const { opened } = await opensOf(work);
     return below(workspace, opened).filter((path) => path.endsWith('tools.json') || path.includes('script'));
   };
+
+  spec('RES-23 SKL-2', 'compares the files of all skills once to read one', async () => {
+    const workspace = createSkillWorkspace();
+    for (const name of ['one', 'other'])
+      workspace.write(`.agents/skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: Does ${name}.\n---\n`);
+    // Files that changed just now are read by every comparison.
+    const toolbox = workspace.toolbox({ now: () => 0, trust: true });
+    const call = () => toolbox.call('read_skill', { skill_name: 'one' }, { caller: MODEL });
+    await call();
+    const { result, opened } = await opensOf(call);
+    expect(result).toMatchObject({ ok: true });
+    expect(opened.filter((path) => path.endsWith('other/SKILL.md'))).toHaveLength(1);
+  });
 
   spec('RES-23 RES-14', 'reads nothing again for hits, misses and lists', async () => {
     const { workspace, toolbox, wait } = createSettled();
