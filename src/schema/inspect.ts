@@ -5,6 +5,7 @@ import { isRecord } from '../core/json.js';
 import { type JsonSchema, lookUp } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
 import { isRegex } from './formats.js';
+import { findKeywordFault } from './keywords.js';
 import { idKeyOf, LISTS, MAPS, ONE, toLocalReferences } from './references.js';
 
 const MAX_SCHEMA_DEPTH = 64;
@@ -17,11 +18,16 @@ const MAX_REFERENCES = 200;
 
 type SchemaPath = readonly string[];
 
+export interface InspectOptions {
+  /** Take keywords with invalid values as they are: nobody here can fix them. */
+  readonly foreign?: boolean;
+}
+
 /**
  * Limits depth and size, and rejects external references and invalid regular expressions: schemas of servers and
  * documents are untrusted. Returns the schema with local references only. Throws `invalid_definition`.
  */
-export function inspectSchema(given: JsonSchema | boolean): JsonSchema {
+export function inspectSchema(given: JsonSchema | boolean, { foreign = false }: InspectOptions = {}): JsonSchema {
   if (typeof given === 'boolean') return given ? {} : { not: {} };
   if (!isRecord(given)) throw badSchema([], 'is not an object');
   const json = assertSize(given) ? toLocalReferences(given) : given;
@@ -47,6 +53,8 @@ export function inspectSchema(given: JsonSchema | boolean): JsonSchema {
     }
   };
   const walkValue = (keyword: string, value: unknown): void => {
+    const fault = foreign ? undefined : findKeywordFault(keyword, value);
+    if (fault !== undefined) throw badSchema(path, fault.problem, fault.hint);
     if (typeof value === 'string') {
       if (keyword === 'pattern') assertPattern(value, path);
       if (/^\$(?:dynamic|recursive)?ref$/i.test(keyword))
@@ -127,10 +135,10 @@ function assertPattern(pattern: string, path: SchemaPath): void {
   if (!isRegex(pattern)) throw badSchema(path, `"${pattern}" is not a regular expression`);
 }
 
-function badSchema(path: SchemaPath, problem: string): ToolError {
+const HINT = 'use JSON Schema 2020-12 with references that begin with "#"';
+
+function badSchema(path: SchemaPath, problem: string, hint = HINT): ToolError {
   const where = path.map((step) => `/${step}`).join('');
   const place = where === '' ? '' : ` at ${quoteOutside(where)}`;
-  return new ToolError('invalid_definition', `the schema${place} ${quoteOutside(problem, 200)}`, {
-    hint: 'use JSON Schema 2020-12 with references that begin with "#"',
-  });
+  return new ToolError('invalid_definition', `the schema${place} ${quoteOutside(problem, 200)}`, { hint });
 }

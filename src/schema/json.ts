@@ -2,10 +2,10 @@
 
 import type { Json } from '../core/json.js';
 import type { Check, JsonSchema, Schema } from '../core/schema.js';
-import { inspectSchema } from './inspect.js';
+import { type InspectOptions, inspectSchema } from './inspect.js';
 import { createCheck } from './validate.js';
 
-export interface JsonSchemaOptions {
+export interface JsonSchemaOptions extends InspectOptions {
   /** Reject properties that the root does not declare (RUN-3). On for input, off for output. */
   readonly closed?: boolean;
   /** Inspect the document before the first check only: it was inspected before it was stored. */
@@ -14,18 +14,18 @@ export interface JsonSchemaOptions {
 
 /**
  * Creates a Schema from a JSON Schema document, whose references by `$id` become local ones. Throws `invalid_definition`
- * if the document is too large or refers to other documents.
+ * if the document is invalid, too large or refers to other documents.
  */
 export function createJsonSchema(
   given: JsonSchema | boolean,
-  { closed = false, inspected = false }: JsonSchemaOptions = {},
+  { closed = false, inspected = false, foreign = false }: JsonSchemaOptions = {},
 ): Schema {
-  const json = inspected ? (given as JsonSchema) : inspectSchema(given);
+  const json = inspected ? (given as JsonSchema) : inspectSchema(given, { foreign });
   let check: ((value: Json) => Promise<Check>) | undefined;
   return {
     json,
     async check(value) {
-      check ??= createCheck(inspected ? inspectSchema(json) : json, closed);
+      check ??= createCheck(inspected ? inspectSchema(json, { foreign: true }) : json, closed);
       return await check(value);
     },
   };

@@ -26,6 +26,9 @@ const objects = (count: number) => Array.from({ length: count }, (_, index) => (
 const names = (count: number, name: (index: number) => string) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), index]));
 
+const schemasOf = (count: number, name: (index: number) => string) =>
+  Object.fromEntries(Object.keys(names(count, name)).map((key) => [key, {}]));
+
 // A schema and a value for each way to take long.
 const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]>> = {
   unique: [object({ v: { uniqueItems: true } }), { v: objects(5000) }],
@@ -69,7 +72,7 @@ const HOSTILE: Readonly<Record<string, readonly [schema: object, value: unknown]
   ],
   patterns: [
     object({
-      v: { patternProperties: names(200, (index) => `^(a+)+${index}$`), unevaluatedProperties: false },
+      v: { patternProperties: schemasOf(200, (index) => `^(a+)+${index}$`), unevaluatedProperties: false },
     }),
     { v: names(1000, (index) => `${'a'.repeat(40)}!${index}`) },
   ],
@@ -209,7 +212,7 @@ describe('validation', () => {
           { $defs: { a: { anyOf: [{ type: 'array', items: { $ref: '#/$defs/a' } }, { type: 'null' }] } } },
         ),
         wide: object(
-          names(15_000, (index) => `k${index}`),
+          schemasOf(15_000, (index) => `k${index}`),
           { required: Array.from({ length: 15_000 }, (_, index) => `k${index}`) },
         ),
       };

@@ -13,6 +13,7 @@ import type { FunctionAction, Tool, Traits } from '../../core/tool.js';
 import { parseSandboxRequest } from '../../process/sandbox/applied.js';
 import { describeFaults, describeOutputFaults } from '../../schema/faults.js';
 import { createJsonSchema } from '../../schema/json.js';
+import { findTableEntry } from '../../schema/keywords.js';
 import { createStandardSchema, isStandardSchema, parseStandard, type StandardSchema } from '../../schema/standard.js';
 import {
   assertDefinition,
@@ -71,9 +72,12 @@ export function toTool(definition: ToolDefinition, more: Pick<Traits, 'role'> = 
 // In the MCP SDK, the schema of a tool may be a table of schemas; here it would be a JSON Schema that says nothing.
 function assertWhole(schema: object): void {
   const [key] = Object.entries(schema).find(([, value]) => isStandardSchema(value)) ?? [];
-  if (key === undefined) return;
-  throw new ToolError('invalid_definition', `is a table of schemas: ${quoteOutside(key, 60)} is one`, {
-    hint: `write the schema of an object, such as z.object({ ${quoteOutside(key, 60)}: … })`,
+  const name = key ?? findTableEntry(schema);
+  if (name === undefined) return;
+  const shown = quoteOutside(name, 60);
+  const whole = key === undefined ? `{ type: "object", properties: { ${shown}: … } }` : `z.object({ ${shown}: … })`;
+  throw new ToolError('invalid_definition', `is a table of schemas: ${shown} is one`, {
+    hint: `write the schema of an object, such as ${whole}`,
   });
 }
 

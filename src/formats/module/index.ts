@@ -145,7 +145,9 @@ function toReading(
       made.push(toTool(described, source, place));
     } catch (error) {
       const message = `${described.name}: ${(error as Error).message}`;
-      problems.push(toProblem(source.file, 'error', { message, hint: 'fix the schema' }));
+      problems.push(
+        toProblem(source.file, 'error', { message, hint: (error as { hint?: string }).hint ?? 'fix the schema' }),
+      );
     }
   }
   return { tools: made, problems, offers: offers.map((offer) => toOffer(offer, source, place)) };

@@ -195,7 +195,7 @@ function toDraft(
   if (missing !== undefined)
     throw documentFault(`has no parameter for ${quoteOutside(missing[0], 60)}`, 'declare it with in: path');
   const output = toOutput(located, document, writers.output);
-  inspectSchema(input.schema);
+  inspectSchema(input.schema, { foreign: true });
   const action: HttpAction = {
     kind: 'http',
     file: document.file,

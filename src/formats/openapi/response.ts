@@ -28,7 +28,7 @@ export function toOutput(
   try {
     const { schema: defined, left } = writer.define({ type: 'object', ...unwrap(writer.convert(schema)) });
     if (left > 0) return { accept };
-    inspectSchema(defined);
+    inspectSchema(defined, { foreign: true });
     return { accept, schema: defined };
   } catch {
     // A call needs no output schema, so one that is invalid does not keep the operation out.

@@ -47,7 +47,7 @@ export function toTool(skill: Skill, metadata: SkillMetadata, source: SkillSourc
   } catch (error) {
     return toProblem(skill.file, 'error', {
       message: `metadata.params cannot be used: ${(error as Error).message}`,
-      hint: 'fix the schema',
+      hint: (error as { hint?: string }).hint ?? 'fix the schema',
     });
   }
   return {

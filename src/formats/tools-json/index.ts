@@ -85,7 +85,7 @@ export function readDirectory(directory: string, { owner, boundary }: Place): Di
         path: 'tools.json',
         pointer: `${split ? '' : '/tools'}/${index}/parameters`,
         message: (error as Error).message,
-        hint: 'fix the schema',
+        hint: (error as { hint?: string }).hint ?? 'fix the schema',
       };
       return { ...loaded, tools: [], findings: [finding] };
     }

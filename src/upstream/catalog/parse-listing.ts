@@ -70,8 +70,9 @@ function readSchemas({ inputSchema, outputSchema }: RemoteTool, warn: (warning: 
   const given = asObject(inputSchema);
   assertParamHeaders(given);
   // Validates the schemas before the tool is offered.
-  const input = createJsonSchema(given, { closed: true }).json;
-  const output = outputSchema === undefined ? undefined : createJsonSchema(outputSchema as JsonSchema).json;
+  const input = createJsonSchema(given, { closed: true, foreign: true }).json;
+  const output =
+    outputSchema === undefined ? undefined : createJsonSchema(outputSchema as JsonSchema, { foreign: true }).json;
   const clean = { input: cleanSchema(input), output: output && cleanSchema(output) };
   if (clean.input !== input || clean.output !== output)
     warn('has invisible characters in its schemas, which are removed from descriptions');
