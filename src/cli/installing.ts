@@ -11,6 +11,7 @@ import { recoverIfInterrupted, withInstallLock } from '../install/lock.js';
 import { ITEM_KINDS } from '../install/manifest/item-name.js';
 import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
+import { describeSigner } from '../install/sources/signature.js';
 import { toInstallEnvironment, toRecoveryEnvironment } from '../install/toolbox-environment.js';
 import { ASKS, ask, confirm, RUN_HOOKS } from './consent.js';
 import { showShare, showTransient } from './status-line.js';
@@ -58,6 +59,15 @@ export function withInstalling<T>(
       if (flags.has('run-hooks')) return true;
       if (json || !terminal.canAsk) return false;
       return ask(call, `Run ${hooks.length === 1 ? 'it' : 'them'}?`);
+    },
+    // `--yes` does not answer this (INS-94).
+    async acceptSigner({ source, before, now }) {
+      if (json || !terminal.canAsk) return false;
+      terminal.err(
+        `  ${terminal.paint('yellow', 'signer', 'err')}   ${spellOut(source)} was signed by ${describeSigner(before)}\n`,
+      );
+      terminal.err(`           now ${now === null ? 'nothing verifies who signed it' : describeSigner(now)}\n`);
+      return ask(call, 'Accept that?');
     },
   });
   const agree: AgreeToHooks = (hooks) => {

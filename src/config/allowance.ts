@@ -1,4 +1,4 @@
-// The lists `[mcp] allow` and `[sources] allow`.
+// The lists `[mcp] allow`, `[sources] allow` and `[sources] signers`.
 
 import { type AllowedServer, isSourcePattern, isUrlPattern } from '../core/allowance.js';
 import { checked, list, object, optional, type Shape, strings, text } from '../core/shape.js';
@@ -35,4 +35,16 @@ export const allowedSources: Shape<readonly string[]> = checked(
           'such as "github.com/acme/*" or "/srv/skills/*", without https://',
         );
   },
+);
+
+const SIGNER =
+  /^(?:~?\/\S.*|(?:ssh|ecdsa|sk)-[\w@.-]+ [A-Za-z0-9+/]+=*(?: .*)?|(?:0x)?[0-9A-Fa-f]{40}(?:[0-9A-Fa-f]{24})?)$/;
+
+/** Keys of signers, and files of them. */
+export const signers: Shape<readonly string[]> = checked(
+  list(text('a key or file such as "~/.ssh/allowed_signers"', SIGNER), 'an array of keys and files'),
+  (given, fail) => {
+    if (given.length === 0) fail([], 'must name a signer', 'such as "~/.ssh/allowed_signers"');
+  },
+  { minItems: 1 },
 );

@@ -27,7 +27,7 @@ import { formatBytes, formatDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
 import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
-import { allowedServers, allowedSources } from './allowance.js';
+import { allowedServers, allowedSources, signers } from './allowance.js';
 import { approverList, notifyTable } from './approvals.js';
 import { openApiTable, reference } from './openapi.js';
 import { ruleTest } from './rule-tests.js';
@@ -326,6 +326,12 @@ export const KEYS: Readonly<Record<string, Key>> = {
     'narrows',
     null,
     'The only [sources](../guides/company-policy.md) that may be installed from, such as `github.com/acme/*`',
+    RESTRICTS,
+  ),
+  'sources.signers': own(
+    { word: 'keys and files', shape: signers },
+    null,
+    'Who must have [signed](../guides/installing.md#signed-sources) every repository: SSH public keys, OpenPGP fingerprints, and files of them such as `~/.ssh/allowed_signers`',
     RESTRICTS,
   ),
   'serve.auth': own(

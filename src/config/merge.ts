@@ -85,6 +85,7 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
     disabledServers: joined('mcp.disabled', all),
     allowedServers: toAllowances(all, 'mcp.allow'),
     allowedSources: toAllowances(all, 'sources.allow'),
+    sourceSigners: toAllowances(all, 'sources.signers'),
     // Used only if both the provider and the model are set.
     model: model?.provider === undefined || model.name === undefined ? undefined : model,
   };

@@ -97,6 +97,8 @@ export interface Settings {
   readonly allowedServers: readonly Allowance<AllowedServer>[];
   /** Sources that may be installed from; all without a list (POL-42). */
   readonly allowedSources: readonly Allowance<string>[];
+  /** Who must have signed sources: OpenPGP fingerprints, SSH public keys, and files of them (INS-93). */
+  readonly sourceSigners: readonly Allowance<string>[];
   /** The model that wield may use itself (SDK-7). */
   readonly model?: ModelSettings;
   /** Who may use a server over HTTP (IDN-1). */
@@ -240,6 +242,7 @@ export const DEFAULT_SETTINGS: Settings = {
   disabledServers: [],
   allowedServers: [],
   allowedSources: [],
+  sourceSigners: [],
   serve: { auth: [], tokens: [], trustedProxies: [] },
   approvals: { approvers: [], fourEyes: false },
 };

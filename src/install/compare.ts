@@ -140,7 +140,12 @@ const NEWER: readonly ItemState[] = ['upstream changed', 'renamed', 'pending', '
 /** Fetches the sources of installed items, and returns what is newer; hooks do not run, and the registered commits stay. */
 export async function findOutdated(environment: InstallEnvironment): Promise<readonly OutdatedItem[]> {
   const { paths } = environment;
-  const quiet: InstallEnvironment = { ...environment, approveHooks: async () => false, report() {} };
+  const quiet: InstallEnvironment = {
+    ...environment,
+    approveHooks: async () => false,
+    acceptSigner: async () => false,
+    report() {},
+  };
   const records = loadSources(paths);
   try {
     const inventory = loadInventory(quiet);
@@ -184,7 +189,15 @@ export function findDifferences({ paths, world }: InstallEnvironment, lockFile: 
   const elsewhere = new Set(
     locked.filter(({ id, location }) => (records.get(id)?.location ?? location) !== location).map(({ id }) => id),
   );
-  const stateOfSource = (id: string): string[] => (elsewhere.has(id) ? ['the lock has another location'] : []);
+  const otherSigner = new Set(
+    locked
+      .filter(({ id, signer }) => records.has(id) && records.get(id)!.signer?.key !== signer?.key)
+      .map(({ id }) => id),
+  );
+  const stateOfSource = (id: string): string[] => [
+    ...(elsewhere.has(id) ? ['the lock has another location'] : []),
+    ...(otherSigner.has(id) ? ['the lock has another signer'] : []),
+  ];
   const compare = (item: InstalledItem): Difference => {
     const { kind, effective, source } = item;
     const directory = join(paths.objects, item.object);

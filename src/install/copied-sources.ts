@@ -22,7 +22,8 @@ export async function withCopiedSources<T>(
           verbatimSymlinks: true,
           mode: constants.COPYFILE_FICLONE,
         });
-    return await work({ ...environment, paths: { ...paths, ...copies }, approveHooks: async () => false });
+    const never = async () => false;
+    return await work({ ...environment, paths: { ...paths, ...copies }, approveHooks: never, acceptSigner: never });
   } finally {
     removeTree(directory);
   }

@@ -21,6 +21,8 @@ export interface InstallEnvironment {
   readonly limits: Settings['limits'];
   /** The lists of sources that may be installed from (POL-42). */
   readonly allowedSources: Settings['allowedSources'];
+  /** The lists of signers of all sources (INS-93). */
+  readonly sourceSigners: Settings['sourceSigners'];
   /** Profiles for hooks. */
   readonly sandbox: Settings['sandbox'];
   /** The version of wield, compared with the minimum version of a source. */
@@ -29,8 +31,26 @@ export interface InstallEnvironment {
   report(progress: InstallProgress): void;
   /** Called once with all hooks that are not approved yet. False skips them (HOOK-2). */
   approveHooks(hooks: readonly Hook[]): Promise<boolean>;
+  /** Called if a source has another signer than before, or none. False refuses it (INS-94). */
+  acceptSigner(change: SignerChange): Promise<boolean>;
   /** Pins installed tools: installing one is a person's approval of its definition (POL-21). */
   pinTools(items: readonly PinnedItem[]): Promise<void>;
+}
+
+/** Who signed a commit, or the tag that led to it. */
+export interface Signer {
+  /** `SHA256:…` of an SSH key, or the fingerprint of an OpenPGP key. */
+  readonly key: string;
+  /** As the list of signers or the key has it. */
+  readonly name: string | null;
+  readonly of: 'commit' | 'tag';
+}
+
+/** A change of who signed a source. */
+export interface SignerChange {
+  readonly source: string;
+  readonly before: Signer;
+  readonly now: Signer | null;
 }
 
 /** What pinning reads of an item. */

@@ -88,7 +88,7 @@ function missing({ kind, effective }: LockedItem, differences: string[]): [] {
 }
 
 function toRecord(source: LockedSource, known: readonly SourceRecord[], { world }: InstallEnvironment): SourceRecord {
-  const { items: _, ...fields } = source;
+  const { items: _, signer: locked, signers: lockedSigners, ...fields } = source;
   const same = known.find(({ id }) => id === source.id);
   if (same !== undefined && same.location !== source.location)
     throw new ToolError(
@@ -99,8 +99,13 @@ function toRecord(source: LockedSource, known: readonly SourceRecord[], { world 
       },
     );
   const { kind, location, id } = source;
+  // A lock can come with a checkout: it does not replace the signers that a person chose (INS-94).
+  const signers = same?.signers ?? lockedSigners;
+  const signer = same?.signer ?? locked;
   return {
     ...fields,
+    ...(signers === undefined ? {} : { signers }),
+    ...(signer == null ? {} : { signer }),
     directory: kind === 'local' ? null : (same?.directory ?? cloneDirectory({ kind, location, name: id })),
     ref: same?.ref ?? null,
     hooks: same?.commit === source.commit ? (same?.hooks ?? 'none') : 'none',

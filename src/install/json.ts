@@ -17,7 +17,7 @@ export function toOfferJson(
 
 /** A source with everything that it offers, and what it does not. */
 export function toSourceJson({ record, scan }: FetchedSource) {
-  const { id, kind, location, commit, ref, pin, hooks } = record;
+  const { id, kind, location, commit, ref, pin, hooks, signer = null } = record;
   const items = scan.items.filter((item) => item.kind !== 'plugin');
   return {
     id,
@@ -27,6 +27,7 @@ export function toSourceJson({ record, scan }: FetchedSource) {
     commit,
     ref,
     pin,
+    signer,
     hooks,
     description: scan.manifest.description,
     plugins: scan.plugins.map(({ name, description, path }) => ({ name, description, path })),

@@ -132,6 +132,8 @@ const SOURCE = open({
   addRoots: PATHS,
   pin: maybe(open({ to: oneOf('branch', 'tag', 'commit', 'ref'), name: string })),
   pinGiven: FLAG,
+  signers: optional(list(text('the key of a signer', /^[^\0-\x08\x0b-\x1f\x7f]{1,16384}$/))),
+  signer: maybe(open({ key: string, name: nullable(string), of: oneOf('commit', 'tag') })),
   parent: maybe(ID),
   commit: COMMIT,
   adoption: maybe(ADOPTION),
@@ -177,12 +179,13 @@ function toLocked(
   const chosen = records.filter(({ id }) => used.has(id)).sort((a, b) => compareText(a.id, b.id));
   return chosen.map((record) => {
     const { id, kind, location, commit, prefix, prefixGiven, roots, addRoots = [], adoption = null } = record;
-    const { pin, pinGiven, parent, hooks } = record;
+    const { pin, pinGiven, parent, hooks, signers, signer } = record;
     const own = items.filter(({ source }) => source === id).map(toLockedItem);
     own.sort((a, b) => compareText(a.kind, b.kind) || compareText(a.effective, b.effective));
     const place = { id, kind, location: isOnDisk(record) ? relativeTo(dirname(file), location) : location, commit };
     const choices = { prefix, prefixGiven, roots, addRoots, adoption, pin, pinGiven };
-    return { ...place, ...choices, parent, hooks, items: own };
+    const signed = { ...(signers && { signers }), ...(signer && { signer }) };
+    return { ...place, ...choices, ...signed, parent, hooks, items: own };
   });
 }
 

@@ -90,6 +90,7 @@ export function createInstallerFor(
     signal: options.signal ?? new AbortController().signal,
     report: options.report ?? (() => {}),
     approveHooks: options.approveHooks ?? (async () => false),
+    acceptSigner: async () => false,
   });
   const { paths } = environment;
   const { workdir } = toolbox.workspace;

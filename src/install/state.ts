@@ -5,7 +5,7 @@ import { isRecord } from '../core/json.js';
 import { readStateFile } from '../files/read.js';
 import { parseStateJson, refuseNewer } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
-import type { InstallPaths } from './environment.js';
+import type { InstallPaths, Signer } from './environment.js';
 import { type ItemKind, isItemKind } from './manifest/item-name.js';
 import type { Adoption, Pin } from './manifest/source-manifest.js';
 
@@ -32,6 +32,10 @@ export interface SourceRecord {
   readonly ref: string | null;
   /** Of a bundle: its SHA-256. */
   readonly commit: string | null;
+  /** Who may sign it: lines of keys; absent if everyone may. */
+  readonly signers?: readonly string[];
+  /** Who signed this commit; absent or null if nobody had to. */
+  readonly signer?: Signer | null;
   /** The hash of the copy of a local directory that its hooks ran in, and that its items are read from. */
   readonly snapshot?: string | null;
   /** Whether its install hooks ran for this commit. */

@@ -29,7 +29,7 @@ export interface InstallingToolbox extends ReadableToolbox {
   find(ref: string): Promise<Tool>;
 }
 
-type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'approveHooks'>;
+type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'approveHooks' | 'acceptSigner'>;
 
 /** Throws `denied` in a process that a tool started: only a person may install (A44). */
 export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields): InstallEnvironment {
@@ -51,13 +51,14 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
     signal,
     report() {},
     approveHooks: async () => false,
+    acceptSigner: async () => false,
     async pinTools() {},
     ...own,
   };
 }
 
 function readFields({ machine: { world, wieldHome, helper }, state, workspace }: ReadableToolbox) {
-  const { limits, homes, sandbox, allowedSources } = state.configuration().settings;
+  const { limits, homes, sandbox, allowedSources, sourceSigners } = state.configuration().settings;
   const isProject = workspace !== undefined && existsSync(join(workspace.workdir, 'wield.toml'));
   const lockFile = join(isProject ? workspace.workdir : wieldHome, LOCK_NAME);
   return {
@@ -69,6 +70,7 @@ function readFields({ machine: { world, wieldHome, helper }, state, workspace }:
     homes: agentHomes(homes, world),
     limits,
     allowedSources,
+    sourceSigners,
     sandbox,
   };
 }

@@ -13,6 +13,7 @@ import { type AddedSources, addSource } from '../../install/sources/add.js';
 import { listItems } from '../../install/sources/load.js';
 import type { AddedSource } from '../../install/sources/register.js';
 import type { Scan } from '../../install/sources/scan.js';
+import { describeSigner, readSigners } from '../../install/sources/signature.js';
 import { ASKS, RUN_HOOKS } from '../consent.js';
 import {
   type AgreeToHooks,
@@ -31,7 +32,7 @@ import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js
 export const add: Verb = {
   name: 'add',
   usage:
-    'add <owner/repo | URL | DIR | BUNDLE | OPENAPI> [--namespace NAME] [--plugin NAME …] [--pin REF] [--register-only] [--dry-run] [--yes]\n  wield add --import (mind | permissions)',
+    'add <owner/repo | URL | DIR | BUNDLE | OPENAPI> [--namespace NAME] [--plugin NAME …] [--pin REF] [--signer KEY] [--register-only] [--dry-run] [--yes]\n  wield add --import (mind | permissions)',
   summary:
     'Add a source: a git repository, which is cloned, or a directory, which is used in place, or a bundle (.mcpb). An OpenAPI document, a file or an address, is copied to your tools.',
   examples: [
@@ -42,6 +43,13 @@ export const add: Verb = {
   flags: {
     namespace: option('NAME', 'Prefix its items with NAME:', { short: 'N' }),
     pin: option('REF', 'Pin to a commit, HEAD, branch=NAME or tag=NAME; a bundle to its SHA-256'),
+    signer: option(
+      'KEY',
+      'Only commits or tags that this key signed: an SSH public key, a file of them, or an OpenPGP fingerprint',
+      {
+        repeats: true,
+      },
+    ),
     root: option('DIR', 'Search for items below DIR', { repeats: true }),
     'add-root': option('DIR', 'Also search for items below DIR', { repeats: true }),
     plugin: option('NAME', 'Only this plugin of a marketplace; fetches it if it is in another repository', {
@@ -71,6 +79,7 @@ export const add: Verb = {
     }
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
+    const signers = call.repeated('signer');
     const dryRun = flags.has('dry-run');
     const addAll = async (environment: InstallEnvironment, agree: AgreeToHooks): Promise<number> => {
       const options = {
@@ -81,6 +90,7 @@ export const add: Verb = {
         namespace: text('namespace'),
         plugins: call.repeated('plugin'),
         pin: pin === undefined ? pin : parsePin(pin),
+        signers: signers.length === 0 ? undefined : readSigners(signers, cwd, environment.world.home),
       };
       const { added, skipped } = await addSource(options, environment);
       if (!json) printAdded(call, added);
@@ -138,6 +148,7 @@ function printAdded({ terminal, flags }: VerbCall, added: readonly AddedSource[]
       const kind = ref === 'HEAD' ? '' : record.pin?.to === 'tag' ? 'tag ' : 'branch ';
       terminal.out(`  pinned   ${commit.slice(0, 12)}${ref === null ? '' : `  (${kind}${sanitize(ref)})`}\n`);
     }
+    if (record.signer != null) terminal.out(`  signed   ${describeSigner(record.signer)}\n`);
     terminal.out(`  offers   ${summarizeItems(scan.items)}\n`);
     if (scan.plugins.length > 0) terminal.out(`  plugins  ${summarizePlugins(scan)}\n`);
     for (const { what, reason, paths } of scan.skipped)

@@ -13,7 +13,8 @@ import { anchorRef } from '../../files/anchor.js';
 import { toSourceJson } from '../../install/json.js';
 import { treeOf } from '../../install/sources/clones.js';
 import { findSource, scanRecord } from '../../install/sources/load.js';
-import { loadSources } from '../../install/state.js';
+import { describeProvenance, type Provenance, readProvenance } from '../../install/sources/signature.js';
+import { loadInstalled, loadSources } from '../../install/state.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import type { NodeToolbox } from '../../node.js';
 import { describeMissing, missingOf } from '../../process/requirements.js';
@@ -47,6 +48,7 @@ export const show: Verb = {
     // A tool named by path has no command.
     const exampleCommand = named === tool.name ? commandOf(tool, reserved) : `wield call ${named}`;
     const governed = await toolbox.catalog.cascade(tool).catch(() => null);
+    const provenance = await findProvenance(tool, toolbox);
     if (json)
       return printJson(terminal, {
         ok: true,
@@ -56,6 +58,7 @@ export const show: Verb = {
         output: tool.output?.json,
         action: tool.action,
         origin: tool.origin,
+        ...(provenance === undefined ? {} : { provenance }),
         traits: tool.traits,
         cascade: governed && { ...governed, authority: governed.authority?.file ?? null },
         ...(sandbox === undefined ? {} : { sandbox: { profile: sandbox.profile, backend: sandbox.backend } }),
@@ -67,6 +70,7 @@ export const show: Verb = {
     const facts: [string, string][] = [
       ['format', tool.origin.format],
       ['from', tool.origin.uri ?? 'this program'],
+      ['commit', provenance === undefined ? '' : describeProvenance(provenance)],
       ['digest', tool.origin.digest ?? 'none'],
       ['runs', command],
       ['sandbox', sandbox === undefined ? '' : describeSandbox(sandbox)],
@@ -86,6 +90,17 @@ export const show: Verb = {
     return 0;
   },
 };
+
+// Of an installed tool or text: the commit that it is from (INS-95).
+async function findProvenance({ origin }: Tool, toolbox: NodeToolbox): Promise<Provenance | undefined> {
+  if (origin.source === null || origin.owner !== 'package') return undefined;
+  const environment = toReadOnlyEnvironment(toolbox);
+  const item = loadInstalled(environment.paths).items.find(
+    ({ store, source }) => store === origin.directory && source === origin.source,
+  );
+  const record = loadSources(environment.paths).find(({ id }) => id === origin.source);
+  return item && readProvenance(record, item.commit, environment);
+}
 
 // Plans a call by a person and by a model; an error becomes the verdict.
 async function judge(
@@ -168,12 +183,15 @@ export const showSource: Verb = {
     const [named] = positionals;
     if (named === undefined)
       throw usageError('missing source; usage: wield show --source <source>', 'wield list --sources shows them');
-    const { paths } = toReadOnlyEnvironment(toolbox());
+    const environment = toReadOnlyEnvironment(toolbox());
+    const { paths } = environment;
     const record = findSource(named, loadSources(paths), cwd);
     const shown = toSourceJson({ record, scan: scanRecord(record, treeOf(record, paths)) });
-    if (json) return printJson(terminal, { ok: true, source: shown });
+    const provenance = await readProvenance(record, record.commit, environment);
+    if (json) return printJson(terminal, { ok: true, source: { ...shown, time: provenance?.time ?? null } });
     terminal.out(`${terminal.paint('bold', sanitize(shown.id))}  ${sanitize(shown.location)}\n`);
     if (shown.description !== null) terminal.out(`${quoteOutside(shown.description, 2000)}\n`);
+    if (provenance !== undefined) terminal.out(`  commit   ${describeProvenance(provenance)}\n`);
     const rows = shown.items.map(({ effective, kind, description }) => [effective, kind, oneLine(description ?? '')]);
     if (rows.length > 0) printTable(terminal, ['NAME', 'KIND', 'DESCRIPTION'], rows);
     for (const { what, reason, paths: names } of shown.skipped) {

@@ -41,7 +41,7 @@ export const upgrade: Verb = {
   examples: ['wield upgrade --dry-run', 'wield upgrade acme:detect --yes'],
   flags: {
     offline: toggle('Do not fetch updates first'),
-    accept: toggle('Accept a tag that moved'),
+    accept: toggle('Accept a tag that moved, or another signer'),
     ...APPLY_FLAGS,
     'fetch-only': toggle('Fetch updates of sources, without changing installed items'),
   },
@@ -171,7 +171,7 @@ export const sync: Verb = {
   summary: 'Fetch updates of sources. Installed items are not changed; wield upgrade does that.',
   examples: ['wield upgrade --fetch-only', 'wield upgrade --fetch-only acme/agent-tools'],
   // Does not ask: nothing that is fetched runs before an upgrade (CLI-31).
-  flags: { accept: toggle('Accept a tag that moved'), 'run-hooks': RUN_HOOKS, ...ASKS },
+  flags: { accept: toggle('Accept a tag that moved, or another signer'), 'run-hooks': RUN_HOOKS, ...ASKS },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;

@@ -204,6 +204,8 @@ async function addOrSkip(
     roots: [],
     namespace: namespace ?? undefined,
     pin: isLocal ? undefined : (pin ?? undefined),
+    // The signature of the outer source covers the commits that it names.
+    signers: pin?.to === 'commit' || location.kind !== 'git' ? undefined : parent.signers,
     adoption,
   };
   try {

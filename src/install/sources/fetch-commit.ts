@@ -24,6 +24,8 @@ const FETCH = ['fetch', '--progress', '--no-tags', '--no-recurse-submodules', '-
 // Receiving objects:  45% (9/20), 3.10 MiB | 2.00 MiB/s
 const PROGRESS = /^(?:remote: )?Receiving objects: +(\d{1,3})%(?: \(\d+\/\d+\)(?:, ([\d.]+ [KMG]?i?B(?:ytes)?))?)?/;
 const FETCHED = 'refs/wield/fetched';
+/** The object of the tag, if one was asked for. */
+export const TAG_REF = 'refs/wield/tag';
 const MAX_REDIRECTS = 3;
 const EVERYTHING = '+refs/*:refs/wield/all/*';
 
@@ -33,12 +35,14 @@ export interface FetchCommitOptions {
   readonly gitDirectory: string;
   /** Shown as progress. */
   readonly label: string;
+  /** A tag to fetch as well, whose signature can be verified then. */
+  readonly tag?: string | undefined;
 }
 
 /** Fetches into a bare repository, one commit deep if the server allows it (INS-7). */
 export async function fetchCommit(
   environment: InstallEnvironment,
-  { url: given, pin, gitDirectory, label }: FetchCommitOptions,
+  { url: given, pin, gitDirectory, label, tag }: FetchCommitOptions,
 ): Promise<FetchedCommit> {
   let url = given;
   makeDirectory(gitDirectory);
@@ -85,6 +89,11 @@ export async function fetchCommit(
       hint: 'do not use this repository until you know why',
     });
   }
+  if (tag !== undefined) {
+    await mustRun(['update-ref', '-d', TAG_REF], 'could not update');
+    // Without it, the commit itself must be signed.
+    if (isTagName(tag)) await run([...FETCH, '--depth=1', '--', url, `refs/tags/${tag}:${TAG_REF}`]);
+  }
   // The ref protects the commit from being replaced by the next fetch.
   await mustRun(['update-ref', `refs/wield/commits/${fetched}`, fetched], 'could not store the commit of');
   return {
@@ -92,6 +101,10 @@ export async function fetchCommit(
     ref: ref?.replace(/^refs\/(?:heads|tags)\//, '') ?? null,
     pin: resolvePin(pin, ref, fetched),
   };
+}
+
+function isTagName(name: string): boolean {
+  return /^[A-Za-z0-9][\w./+@-]*$/.test(name) && !/\.\.|@\{/.test(name);
 }
 
 // HEAD and the beginning of a commit are pinned to the commit itself.

@@ -5,7 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { removeFile } from '../../files/remove.js';
 import { hashTree, listTree } from '../../files/tree.js';
-import type { InstallEnvironment } from '../environment.js';
+import type { InstallEnvironment, Signer } from '../environment.js';
 import { approveHooks, changedError, runHook, toHook } from '../hooks.js';
 import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord, saveSources } from '../state.js';
@@ -16,9 +16,10 @@ import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
 import { scanRecord } from './load.js';
 import { loadManifest } from './load-manifest.js';
 import type { Scan } from './scan.js';
+import { describeSigner, findSigner, needsSignature } from './signature.js';
 
 export interface FetchOptions {
-  /** Accepts a tag that moved. */
+  /** Accepts a tag that moved, and another signer. */
   readonly accept?: boolean;
   /** A copy of the repository to fetch from, in place of its location. */
   readonly from?: string | undefined;
@@ -58,14 +59,23 @@ async function fetchNow(
 ): Promise<FetchedSource> {
   const { paths, allowedSources } = environment;
   assertSourceAllowed(wanted, environment);
+  if (wanted.kind === 'bundle' && needsSignature(wanted, environment)) throw unsigned(wanted);
   // A copy can have other contents than the address that is allowed.
   const place = allowedSources.length === 0 ? from : undefined;
   const label = `${before === undefined ? 'cloning' : 'fetching'} ${wanted.id}`;
   let record = wanted;
   const fetch = async (pin: Pin | null): Promise<void> => {
     const { git } = clonePaths(paths, wanted.directory!, null);
-    const fetched = await fetchCommit(environment, { url: place ?? wanted.location, pin, gitDirectory: git, label });
+    const isSigned = needsSignature(wanted, environment);
+    // A lock pins the commit that a tag led to.
+    const tag = isSigned ? [pin, before?.pin].find((one) => one?.to === 'tag' || one?.to === 'ref')?.name : undefined;
+    const url = place ?? wanted.location;
+    const fetched = await fetchCommit(environment, { url, pin, gitDirectory: git, label, tag });
     if (before !== undefined && !accept) assertUnmoved(before, fetched);
+    const signed = { gitDirectory: git, commit: fetched.commit, tag };
+    const signer = isSigned ? await findSigner(wanted, signed, environment) : null;
+    if (before?.signer != null && !accept) await assertSameSigner(before, wanted, signer, environment);
+    record = { ...record, signer };
     const { tree } = clonePaths(paths, wanted.directory!, fetched.commit);
     record = { ...record, ...fetched };
     if (!existsSync(`${tree}.files`)) await exportTree(environment, git, fetched.commit, tree);
@@ -94,6 +104,30 @@ function assertUnmoved({ id, pin, commit }: SourceRecord, fetched: FetchedCommit
     `the tag ${quoteOutside(pin.name, 80)} of ${id} moved from ${commit?.slice(0, 12)} to ${fetched.commit.slice(0, 12)}`,
     { hint: `find out why; wield upgrade --fetch-only ${id} --accept accepts the new commit` },
   );
+}
+
+/** Throws `integrity` if a source has another signer than before, or none, unless a person accepts that (INS-94). */
+async function assertSameSigner(
+  { id, signer: before, signers }: SourceRecord,
+  wanted: SourceRecord,
+  signer: Signer | null,
+  { acceptSigner }: InstallEnvironment,
+): Promise<void> {
+  if (signer?.key === before!.key) return;
+  // A person who names the signers has decided.
+  if (signer !== null && JSON.stringify(wanted.signers) !== JSON.stringify(signers)) return;
+  if (await acceptSigner({ source: id, before: before!, now: signer })) return;
+  const now = signer === null ? 'nothing verifies who signed it now' : `is now signed by ${describeSigner(signer)}`;
+  throw new ToolError('integrity', `${id} was signed by ${describeSigner(before!)}, and ${now}`, {
+    hint: `find out why${signer === null ? ', or list who may sign it in [sources] signers' : ''}; wield upgrade --fetch-only ${id} --accept accepts it`,
+    data: { before, now: signer },
+  });
+}
+
+function unsigned({ id }: SourceRecord): ToolError {
+  return new ToolError('integrity', `${id} is a bundle, which has no signature that can be verified`, {
+    hint: 'add its repository instead; the configuration or --signer requires signatures',
+  });
 }
 
 function assertVersion({ minVersion }: SourceManifest, { id }: SourceRecord, { version }: InstallEnvironment): void {

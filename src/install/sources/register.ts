@@ -16,6 +16,8 @@ export interface AddSourceOptions {
   /** Undefined: the namespace of the manifest. Empty: no namespace. */
   readonly namespace?: string | undefined;
   readonly pin?: Pin | undefined;
+  /** Lines of keys; undefined: as before. */
+  readonly signers?: readonly string[] | undefined;
   readonly roots: readonly string[];
   readonly addRoots?: readonly string[] | undefined;
   readonly adoption?: Adoption | null;
@@ -48,7 +50,15 @@ export async function addOne(
 
 /** Returns the record of a source before it is fetched; values of an earlier registration stay unless they are given again. */
 export function toRecord(
-  { namespace, pin, roots, addRoots = [], adoption, parent }: AddSourceOptions & { readonly parent: string | null },
+  {
+    namespace,
+    pin,
+    signers,
+    roots,
+    addRoots = [],
+    adoption,
+    parent,
+  }: AddSourceOptions & { readonly parent: string | null },
   { kind, location, name }: SourceLocation,
   known: readonly SourceRecord[],
   { world }: InstallEnvironment,
@@ -66,7 +76,12 @@ export function toRecord(
     throw new ToolError('usage', 'a bundle can be pinned to its SHA-256 only', {
       hint: 'pass --pin with 64 hexadecimal digits',
     });
+  if (signers !== undefined && kind !== 'git')
+    throw new ToolError('usage', `a ${kind === 'local' ? 'local directory' : 'bundle'} has no signature`, {
+      hint: 'omit --signer, or add it as a repository: file:///path/to/repo',
+    });
   const before = known.find((one) => one.location === location);
+  const keys = signers ?? before?.signers ?? [];
   return {
     id: before?.id ?? uniqueId(name, known),
     kind,
@@ -79,6 +94,7 @@ export function toRecord(
     adoption: adoption === undefined ? (before?.adoption ?? null) : adoption,
     pin: pin ?? before?.pin ?? null,
     pinGiven: pin !== undefined || (before?.pinGiven ?? false),
+    ...(keys.length === 0 ? {} : { signers: keys }),
     ref: null,
     commit: null,
     hooks: 'none',
