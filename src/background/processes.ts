@@ -1,6 +1,5 @@
 // Processes that go on after their call: each belongs to a session, and ends with it (BGR).
 
-import { randomBytes } from 'node:crypto';
 import { deferred, inBackground, onAbort } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { CallScope } from '../core/executor.js';
@@ -8,6 +7,7 @@ import type { ProcessPlan } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { World } from '../core/snapshot.js';
 import { cancelled, settlesWithin } from '../core/time-limit.js';
+import { loadCrypto } from '../files/digest.js';
 import { basePath, isStopRequested, readProcesses, removeProcess } from './files.js';
 import { type BackgroundProcess, createEntry, type Entry } from './process.js';
 import { describeStarted } from './text.js';
@@ -77,7 +77,7 @@ export function createBackground(options: BackgroundOptions): BackgroundProcesse
     for (const ended of own.filter((entry) => entry.isOver()).slice(0, -KEPT_ENDED)) forget(ended);
   };
   const open = (plan: ProcessPlan, scope: CallScope, run: (scope: CallScope) => Promise<Output>): Entry => {
-    const id = `b_${randomBytes(6).toString('hex')}`;
+    const id = `b_${loadCrypto().randomBytes(6).toString('hex')}`;
     const { session = options.session } = scope.caller;
     const entry = createEntry({ plan, scope, run, id, session, base: basePath(directory, id), world });
     entries.set(id, entry);

@@ -1,6 +1,5 @@
 // The table `[serve]`: who may use `wield serve --http`, by tokens of an identity provider or of named files.
 
-import { isIP } from 'node:net';
 import type { IssuerSettings, NamedToken } from '../core/settings.js';
 import {
   checked,
@@ -93,6 +92,7 @@ export const tokensTable: Shape<readonly NamedToken[]> = converted(
 export const proxyList: Shape<readonly string[]> = checked(
   described(strings, 'an array of addresses and ranges such as "10.0.0.0/8"'),
   (all, fail) => {
+    const { isIP } = process.getBuiltinModule('node:net');
     for (const [at, range] of all.entries()) {
       const [address = '', bits, ...more] = range.split('/');
       const most = isIP(address) === 4 ? 32 : 128;

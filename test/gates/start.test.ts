@@ -31,6 +31,8 @@ const LATE = {
   installers: 'marketplace.json',
   clients: 'claude_desktop_config',
 };
+// Modules of Node that take milliseconds to load.
+const HEAVY = /require\("node:(?:child_process|crypto|http|https|net|zlib)"\)/;
 
 /** Returns the names of the files of the binary, and of the packages, that a command loads. */
 async function loadedBy(args: readonly string[], stdin = ''): Promise<readonly string[]> {
@@ -53,10 +55,13 @@ test.each(['version', '--help'])('wield %s loads nothing of the runtime', async 
   expect(names.filter((name) => !/^(?:wield|start-[\w-]+|rolldown-runtime-[\w-]+)\.cjs$/.test(name))).toEqual([]);
 });
 
-test('wield list and call load no servers, installers or packages', async () => {
+test('wield list and call load no servers, installers, packages or heavy modules of Node at their start', async () => {
   expect(findParts(readdirSync(built('cli')))).toEqual(Object.keys(LATE));
-  for (const args of [['list'], ['call', 'hello', '--name', 'Ada']])
-    expect(findParts(await loadedBy(args))).toEqual([]);
+  for (const args of [['list'], ['call', 'hello', '--name', 'Ada']]) {
+    const files = await loadedBy(args);
+    expect(findParts(files)).toEqual([]);
+    expect(files.filter((name) => HEAVY.test(readFileSync(built(`cli/${name}`), 'utf8')))).toEqual([]);
+  }
 });
 
 spec('SRV-60', 'wield serve loads neither the SDK nor what only other commands need', async () => {
