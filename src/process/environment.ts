@@ -125,7 +125,11 @@ export function launcherSearch(workdir: string, world: World): (name: string) =>
 /** Returns the absolute path of a program on the search path, if there is one. */
 export function findProgram(name: string, path: readonly string[]): string | undefined {
   if (name.includes('/')) return isAbsolute(name) && isExecutable(name) ? name : undefined;
-  return path.map((directory) => join(directory, name)).find(isExecutable);
+  for (const directory of path) {
+    const file = join(directory, name);
+    if (isExecutable(file)) return file;
+  }
+  return undefined;
 }
 
 function isExecutable(path: string): boolean {
