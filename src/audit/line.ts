@@ -5,8 +5,21 @@ import type { Caller, Verdict } from '../core/caller.js';
 import type { ErrorCode } from '../core/error.js';
 import type { Json } from '../core/json.js';
 
+/** What every line of the log ends with (OBS-10). */
+export interface Link {
+  readonly chain: string;
+  /** Counts the lines of the chain, from 1. */
+  readonly seq: number;
+  /** SHA-256 of the line before it in the chain; null for the first. */
+  readonly prev: string | null;
+  /** Size of the file just before: the line is there, or after lines of other processes that came in between. */
+  readonly at: number;
+  /** Set on a line before which the file did not end with a whole line. */
+  readonly fresh?: true;
+}
+
 /** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */
-export interface AuditRecord {
+export interface AuditRecord extends Partial<Link> {
   readonly time: string;
   readonly pid: number;
   readonly call: string;

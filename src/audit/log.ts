@@ -15,11 +15,12 @@ import {
 import { join } from 'node:path';
 import { makeDirectory } from '../files/make-directory.js';
 import { checkStateDirectory, findUnsafe, toFileError, unsafeState } from '../files/state.js';
+import { addNote, type Chain, createChain } from './chain.js';
 import { MAX_LINE } from './record.js';
 
 export interface AuditLog {
-  /** Appends a line with one write. Throws if that fails. */
-  append(line: string, sizes: LogSizes): void;
+  /** Appends a line, a JSON object, with one write; returns it as it was written. Throws if that fails. */
+  append(line: string, sizes: LogSizes): string;
   /** Reserves disk space for one more line. Throws if there is none. */
   reserve(sizes: LogSizes): void;
   close(): void;
@@ -38,8 +39,11 @@ interface OpenFile {
   readonly path: string;
   readonly inode: number;
   readonly device: number;
+  readonly chain: Chain;
 }
 
+// Of a line with its link and a note.
+const RESERVED = MAX_LINE + 4096;
 const NEWLINE = 0x0a;
 const ATTEMPTS = 5;
 const MAX_READS = 5;
@@ -53,7 +57,10 @@ export function createAuditLog(directory: string): AuditLog {
   let endOfOurs = -1;
 
   const close = (): void => {
-    if (file !== undefined) closeSync(file.descriptor);
+    if (file !== undefined) {
+      file.chain.close();
+      closeSync(file.descriptor);
+    }
     file = undefined;
     endOfOurs = -1;
   };
@@ -65,12 +72,19 @@ export function createAuditLog(directory: string): AuditLog {
     const newest = numbers.at(-1) ?? 0;
     const number = newest > after ? newest : after + 1;
     file = openFile(directory, number);
-    if (number > newest) prune(numbers, keep);
+    if (number > newest) follow(number, numbers, keep);
     return file;
   };
 
-  const prune = (older: readonly number[], keep: number): void => {
-    for (const number of older.slice(0, Math.max(0, older.length - keep))) tryUnlink(join(directory, fileName(number)));
+  // Noted in this order, so that a crash in between is not taken for more (OBS-10).
+  const follow = (number: number, older: readonly number[], keep: number): void => {
+    const newest = older.at(-1);
+    if (newest === undefined) return;
+    addNote(join(directory, notesName(newest)), { next: number }, O_CREAT);
+    const removed = older.slice(0, Math.max(0, older.length - keep));
+    if (removed.length === 0) return;
+    addNote(join(directory, notesName(number)), { pruned: removed.at(-1)! }, O_CREAT);
+    for (const name of removed.flatMap((old) => [fileName(old), notesName(old)])) tryUnlink(join(directory, name));
   };
 
   // Reopens a file that was moved or removed, and rotates a full one.
@@ -85,19 +99,26 @@ export function createAuditLog(directory: string): AuditLog {
     throw new Error('its files are removed or filled as fast as they are created');
   };
 
-  const append = (line: string, sizes: LogSizes): void => {
+  const append = (line: string, sizes: LogSizes): string => {
     for (let attempt = 1; ; attempt++) {
       try {
         const { current, size } = openCurrent(sizes);
         // A process that was killed while writing leaves a partial line; this one starts on its own line.
         const isWhole = size === endOfOurs || endsWhole(current.descriptor, size);
-        const bytes = Buffer.from(isWhole ? line : `\n${line}`);
+        const linked = current.chain.link(line, size, !isWhole);
+        const bytes = Buffer.from(isWhole ? linked : `\n${linked}`);
         const written = writeSync(current.descriptor, bytes);
-        if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
+        if (written < bytes.length) {
+          current.chain.tore();
+          throw new Error(`only ${written} of ${bytes.length} bytes were written`);
+        }
         const stats = fstatSync(current.descriptor);
         endOfOurs = stats.size === size + written ? stats.size : -1;
         // Removed while writing: the line is lost with the file.
-        if (stats.nlink > 0) return;
+        if (stats.nlink > 0) {
+          current.chain.wrote(linked);
+          return linked;
+        }
         close();
         if (attempt >= ATTEMPTS) throw new Error('its files are removed as fast as they are created');
       } catch (error) {
@@ -110,17 +131,18 @@ export function createAuditLog(directory: string): AuditLog {
     append,
     reserve(sizes) {
       openCurrent(sizes);
-      if (statSync(reserved, { throwIfNoEntry: false })?.size !== MAX_LINE) writeReserve(reserved);
+      if (statSync(reserved, { throwIfNoEntry: false })?.size !== RESERVED) writeReserve(reserved);
     },
     close,
   };
 }
 
-/** Returns the numbers of the log files, oldest first. */
-export function listFiles(directory: string): number[] {
+/** Returns the numbers of the log files, or of those with their notes, oldest first. */
+export function listFiles(directory: string, kind: 'jsonl' | 'chains' = 'jsonl'): number[] {
   try {
     return readdirSync(directory)
-      .map((name) => Number(/^(\d{6,15})\.jsonl$/.exec(name)?.[1] ?? 0))
+      .filter((name) => name.endsWith(`.${kind}`))
+      .map((name) => Number(/^(\d{6,15})\.\w+$/.exec(name)?.[1] ?? 0))
       .filter((number) => number > 0)
       .sort((a, b) => a - b);
   } catch (error) {
@@ -131,6 +153,11 @@ export function listFiles(directory: string): number[] {
 
 export function fileName(number: number): string {
   return `${String(number).padStart(6, '0')}.jsonl`;
+}
+
+/** Returns the name of the file with notes about the chains of a log file. */
+export function notesName(number: number): string {
+  return `${String(number).padStart(6, '0')}.chains`;
 }
 
 function openFile(directory: string, number: number): OpenFile {
@@ -151,7 +178,10 @@ function openFile(directory: string, number: number): OpenFile {
     closeSync(descriptor);
     throw unsafeState(path, stats);
   }
-  if (stats.isFile()) return { descriptor, number, path, inode: stats.ino, device: stats.dev };
+  if (stats.isFile()) {
+    const chain = createChain(join(directory, notesName(number)));
+    return { descriptor, number, path, inode: stats.ino, device: stats.dev, chain };
+  }
   closeSync(descriptor);
   throw new Error(`${path} is not a regular file`);
 }
@@ -173,8 +203,8 @@ function writeReserve(path: string): void {
   let complete = false;
   try {
     ftruncateSync(descriptor, 0);
-    const written = writeSync(descriptor, Buffer.alloc(MAX_LINE, 0x20));
-    if (written < MAX_LINE) throw new Error('no space is left for a record');
+    const written = writeSync(descriptor, Buffer.alloc(RESERVED, 0x20));
+    if (written < RESERVED) throw new Error('no space is left for a record');
     complete = true;
   } finally {
     closeSync(descriptor);

@@ -126,7 +126,8 @@ function keyOf({ pid, call }: Pick<AuditRecord, 'pid' | 'call'>): string {
   return `${pid} ${call}`;
 }
 
-function tryOpen(path: string): number | undefined {
+/** Opens a file of the log; undefined if there is none. Throws if another user could have written it. */
+export function tryOpen(path: string): number | undefined {
   try {
     checkParents(path);
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -99,8 +99,15 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
       try {
         end(event.call);
         const line = toLine(toRecord(event, toContext(snapshot)));
-        for (const queue of queues) queue.send(line);
-        log.append(line, snapshot.settings.audit);
+        const send = (text: string): void => {
+          for (const queue of queues) queue.send(text);
+        };
+        try {
+          send(log.append(line, snapshot.settings.audit));
+        } catch (error) {
+          send(line);
+          throw error;
+        }
       } catch (error) {
         const message = `a call of ${event.tool?.name ?? 'an unknown tool'} was not recorded in ${directory}: ${systemReason(error)}`;
         world.debug(message);

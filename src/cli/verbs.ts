@@ -86,7 +86,11 @@ export const VERBS: readonly VerbEntry[] = [
     trust: ['Let models call the tools of a workspace', async () => (await import('./verbs/trust.js')).trust],
     approvals: ['Answer pending calls', async () => (await import('./verbs/approvals.js')).approvals],
     explain: ['Show which rule decides a call', async () => (await import('./verbs/explain.js')).explain],
-    audit: ['Show the audit log', async () => (await import('./verbs/audit.js')).audit],
+    audit: [
+      'Show the audit log, and verify it',
+      async () => (await import('./verbs/audit.js')).audit,
+      { verify: async () => (await import('./verbs/audit-verify.js')).auditVerify },
+    ],
     secrets: ['Keep secrets in the keychain', async () => (await import('./verbs/secrets.js')).secrets],
     config: ['Show the configuration', async () => (await import('./verbs/config.js')).config],
     doctor: [

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished } from 'vitest';
 import { createRecorder } from '../../src/audit/recorder.js';
+import { verifyLog } from '../../src/audit/verify.js';
 import { isToolError } from '../../src/core/error.js';
 import { defineTool } from '../../src/index.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
@@ -92,6 +93,7 @@ describe('many writers', () => {
       for (const file of files.slice(0, -1)) expect(statSync(file).size).toBeGreaterThanOrEqual(16 * 1024);
       const { records } = json(await wield(workspace, ['audit', '--json']));
       expect(idsIn(records).sort()).toEqual(answered.sort());
+      expect(verifyLog(logDirectory(workspace)).problems).toEqual([]);
     },
     120_000,
   );
@@ -123,11 +125,12 @@ describe('many writers', () => {
       // A killed process may have recorded a call that it did not answer.
       expect(ids.length - answered.length).toBeLessThanOrEqual(killed);
       expect(skipped).toBeLessThanOrEqual(killed);
+      expect(verifyLog(logDirectory(workspace)).problems).toEqual([]);
     },
     120_000,
   );
 
-  specIf(hasStrace, NO_STRACE, 'OBS-2', 'F03 killed at the write itself', async () => {
+  specIf(hasStrace, NO_STRACE, 'OBS-2 OBS-10', 'F03 killed at the write itself', async () => {
     const workspace = createWorkspace();
     workspace.script('hello', shellScript('echo hello'));
     await wield(workspace, ['call', 'hello']);
@@ -160,6 +163,7 @@ describe('many writers', () => {
     const { records, skipped } = json(await wield(workspace, ['audit', '--json']));
     expect(records.length).toBeGreaterThanOrEqual(4);
     expect(skipped).toBeLessThanOrEqual(3);
+    expect(verifyLog(logDirectory(workspace)).problems).toEqual([]);
   });
 });
 
@@ -349,7 +353,7 @@ describe('a log that cannot be written', () => {
     });
     return true;
   }
-  specIf(canMount(), NO_MOUNT, 'OBS-7', 'F06 a full disk: every call that ran is recorded', async () => {
+  specIf(canMount(), NO_MOUNT, 'OBS-7 OBS-10', 'F06 a full disk: every call that ran is recorded', async () => {
     const workspace = createWorkspace();
     expect(mountSmall(workspace, '512k')).toBe(true);
     workspace.config('[audit]\nrequired = true\ncontents = true\n');
@@ -380,6 +384,7 @@ describe('a log that cannot be written', () => {
     expect((await toolbox.call('work', {})).ok).toBe(true);
     const after = json(await wield(workspace, ['audit', '--json']));
     expect(after.records.filter(({ code }: LogRecord) => code === null)).toHaveLength(runs);
+    expect(verifyLog(logDirectory(workspace)).problems).toEqual([]);
   });
 
   specIf(canMount(), NO_MOUNT, 'OBS-7', 'F06 a full disk does not stop calls that need no record', async () => {

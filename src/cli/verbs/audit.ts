@@ -20,7 +20,7 @@ const REFUSED_STATUS = 5;
 
 export const audit: Verb = {
   name: 'audit',
-  usage: 'audit [--tool GLOB] [--caller GLOB] [--user GLOB] [--denied] [--since TIME] [--follow] [--json]',
+  usage: 'audit [--tool GLOB] [--caller GLOB] [--user GLOB] [--denied] [--since TIME] [--follow] [--verify] [--json]',
   summary: 'Show the audit log: calls, callers and results, newest last.',
   examples: ['wield audit --denied --since 1d', `wield audit --tool 'deploy*' --json`, 'wield audit --follow'],
   flags: {
@@ -31,6 +31,7 @@ export const audit: Verb = {
     since: option('TIME', 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00'),
     limit: option('NUMBER', 'Show only the newest NUMBER calls'),
     follow: toggle('Print new calls as they are made'),
+    verify: toggle('Verify that no line was changed; wield audit --verify --help'),
     fleet: FLEET,
   },
   positionals: 0,

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { defineTool } from '../../../src/index.js';
@@ -48,6 +48,10 @@ const FIELDS = [
   'outputHash',
   'truncated',
   'handle',
+  'chain',
+  'seq',
+  'prev',
+  'at',
 ];
 
 function workspaceWithHello(): Workspace {
@@ -466,5 +470,59 @@ describe('wield audit', () => {
       expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
       expect(stdout.trimEnd().split('\n')).toHaveLength(2);
     }
+  });
+});
+
+describe('--verify', () => {
+  spec('OBS-10', 'names the first line that was changed, and what has changed since a checkpoint', async () => {
+    const workspace = workspaceWithHello();
+    for (const name of ['Ada', 'Grace', 'Alan']) await wield(workspace, ['call', 'hello', '--name', name]);
+    const verified = await wield(workspace, ['audit', '--verify']);
+    expect(verified).toMatchObject({ status: 0, stdout: '  6 lines in 1 file, all as they were written\n' });
+    expect(json(await wield(workspace, ['audit', '--verify', '--json']))).toMatchObject({
+      ok: true,
+      files: 1,
+      lines: 6,
+      partial: 0,
+      pruned: 0,
+      open: [],
+      problems: [],
+    });
+    const { stdout } = await wield(workspace, ['audit', '--verify', '--checkpoint']);
+    writeFileSync(join(workspace.dir, 'checkpoint.json'), stdout);
+    await wield(workspace, ['call', 'hello', '--name', 'Edsger']);
+    const against = ['audit', '--verify', '--against', 'checkpoint.json'];
+    expect(await wield(workspace, against)).toMatchObject({ status: 0 });
+
+    const [file = ''] = logFiles(workspace);
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replace('"code":null', '"code":"denied"'));
+    const changed = await wield(workspace, ['audit', '--verify']);
+    expect(changed.status).toBe(7);
+    expect(changed.stderr).toContain('000001.jsonl:2 was changed');
+    expect(json(await wield(workspace, ['audit', '--verify', '--json']))).toMatchObject({
+      ok: false,
+      error: { code: 'integrity' },
+      problems: [{ file: '000001.jsonl', line: 2, kind: 'changed' }],
+    });
+    expect((await wield(workspace, against)).stderr).toContain('the file was changed since the checkpoint');
+
+    // Another log with valid chains: only the checkpoint tells.
+    rmSync(logDirectory(workspace), { recursive: true });
+    await wield(workspace, ['call', 'hello', '--name', 'Ada']);
+    expect(await wield(workspace, ['audit', '--verify'])).toMatchObject({ status: 0 });
+    expect((await wield(workspace, against)).stderr).toContain('bytes were cut off since the checkpoint');
+  });
+
+  spec('OBS-10', 'says what is wrong with a checkpoint', async () => {
+    const workspace = workspaceWithHello();
+    writeFileSync(join(workspace.dir, 'other.json'), '{"files":[]}');
+    const missing = await wield(workspace, ['audit', '--verify', '--against', 'nothing.json']);
+    expect(missing).toMatchObject({ status: 2 });
+    expect(missing.stderr).toContain('wield audit --verify --checkpoint > checkpoint.json');
+    const other = await wield(workspace, ['audit', '--verify', '--against', 'other.json']);
+    expect(other).toMatchObject({ status: 2 });
+    expect(other.stderr).toContain('other.json is not a checkpoint of the audit log');
+    expect(await wield(workspace, ['audit', '--verify'])).toMatchObject({ status: 0 });
   });
 });
