@@ -15,7 +15,12 @@ const outcomes = [];
 try {
   await client.connect(
     new StreamableHTTPClientTransport(new URL(server.url), {
-      fetch: withLogin(createGuardedFetch({ url: server.url }), { server, directory, world, createFetch: createGuardedFetch }),
+      fetch: withLogin(createGuardedFetch({ url: server.url }), {
+        server,
+        directory,
+        world,
+        createFetch: createGuardedFetch,
+      }),
     }),
   );
   for (let round = 0; round < rounds; round++) {
