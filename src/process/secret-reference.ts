@@ -1,5 +1,6 @@
 // Reads secrets from where a person keeps them: the output of a command of a password manager, or the keychain of the system.
 
+import { basename } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { redactText } from '../core/redact.js';
 import type { World } from '../core/snapshot.js';
@@ -82,7 +83,11 @@ export async function runSecretCommand(
   if (outcome.ending === 'capped') throw failed('printed more than 64 KiB', 'let it print the secret only');
   const [stdout, stderr] = [outcome.stdout.toString('utf8'), outcome.stderr.toString('utf8')];
   if (outcome.exitCode === 0) return { stdout, stderr };
-  const shown = redactText(stderr.trim(), [stdout.trim(), stdin], SHOWN_STDERR);
+  // Its own name, such as `secret-tool: `, would look like that of a secret.
+  const own = `${basename(program)}: `;
+  const plain = stderr.trim();
+  const text = plain.startsWith(own) ? plain.slice(own.length) : plain;
+  const shown = redactText(text, [stdout.trim(), stdin], SHOWN_STDERR);
   const said = shown === '' ? '' : `: ${quoteOutside(shown, SHOWN_STDERR)}`;
   throw failed(`ended with status ${outcome.exitCode ?? outcome.signal}${said}`, 'run it in a terminal to see why');
 }
