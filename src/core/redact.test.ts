@@ -40,6 +40,19 @@ describe('text', () => {
     },
   );
 
+  spec('SEC-8', 'redacts the beginning of a secret where a text was cut', () => {
+    const secret = 'token-0123456789abcdef/+x';
+    const forms = [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('base64')];
+    for (const form of [...forms, encodeURIComponent(secret)])
+      for (const length of [10, 13, 24])
+        for (const end of ['', '…', '…\nmore', ' … and more', '\nmore']) {
+          const cut = form.slice(0, length);
+          expect(redactKnown(`it is ${cut}${end}`, [secret])).toBe(`it is [redacted]${end}`);
+          expect(redactKnown(`it is ${cut}, and${end}`, [secret])).toBe(`it is ${cut}, and${end}`);
+        }
+    expect(redactKnown('a token…', [secret])).toBe('a token…');
+  });
+
   test('redacts overlapping secrets completely, and not the marker itself', () => {
     expect(redactKnown('xabcdefghx', ['abcde', 'cdefgh'])).toBe('x[redacted]x');
     expect(redactKnown('xabcdefghx', ['abcdefgh', 'cdef'])).toBe('x[redacted]x');

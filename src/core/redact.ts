@@ -42,15 +42,27 @@ function findForms(text: string, secrets: readonly string[]): [number, number][]
     if (slots[toSlot(key)] === 0 || at < SHORTEST_SECRET - 1) continue;
     const from = at - SHORTEST_SECRET + 1;
     for (const form of forms.get(key) ?? []) {
-      if (!text.startsWith(form, from)) continue;
-      if (last !== undefined && from < last[1]) last[1] = Math.max(last[1], from + form.length);
+      const length = text.startsWith(form, from) ? form.length : lengthOfCut(text, from, form);
+      if (length === 0) continue;
+      if (last !== undefined && from < last[1]) last[1] = Math.max(last[1], from + length);
       else {
-        last = [from, from + form.length];
+        last = [from, from + length];
         found.push(last);
       }
     }
   }
   return found;
+}
+
+// A shorter beginning of a secret says little.
+const SHORTEST_CUT = 10;
+
+// Returns the length of the beginning of a form that is at the end of a text, or where it was cut before (SEC-8).
+function lengthOfCut(text: string, from: number, form: string): number {
+  let length = SHORTEST_SECRET;
+  while (length < form.length && text[from + length] === form[length]) length++;
+  const isCut = length >= SHORTEST_CUT && /^ ?(?:…|\n|$)/.test(text.slice(from + length, from + length + 2));
+  return isCut && text.startsWith(form.slice(0, length), from) ? length : 0;
 }
 
 const SLOTS = 2 ** 16;

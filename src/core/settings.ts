@@ -210,6 +210,14 @@ export interface ToolSettings {
   readonly runOn?: string;
 }
 
+/** Returns the variables of a tool whose values the configuration refers to (SEC-5), with the references as values. */
+export function referencesOf(
+  { name }: { readonly name: string },
+  { env, tools }: Settings,
+): Readonly<Record<string, string>> {
+  return { ...env.from, ...tools.get(name)?.from };
+}
+
 export const DEFAULT_SETTINGS: Settings = {
   repair: true,
   limits: {

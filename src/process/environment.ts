@@ -5,7 +5,7 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { PlanContext } from '../core/executor.js';
 import type { Plan, ProcessLimits, Variables } from '../core/plan.js';
-import type { Settings } from '../core/settings.js';
+import { referencesOf, type Settings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
 import { quoteOutside, words } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -60,11 +60,6 @@ export function baseEnvironment(world: World, pass: readonly string[]): Record<s
 /** Returns the world that a call is planned in: with the variables that a front sent, where this machine has none. */
 export function worldOf({ variables }: Pick<PlanContext, 'variables'>, world: World): World {
   return variables === undefined ? world : { ...world, env: { ...variables, ...world.env } };
-}
-
-/** Returns the variables of a tool whose values the configuration refers to (SEC-5), with the references as values. */
-export function referencesOf({ name }: Tool, { env, tools }: Settings): Variables {
-  return { ...env.from, ...tools.get(name)?.from };
 }
 
 /** Returns the world in which a tool is planned: with references instead of the values, which only a run needs. */

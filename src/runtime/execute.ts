@@ -9,7 +9,7 @@ import type { Action, Tool } from '../core/tool.js';
 import type { ChainRun } from './middleware.js';
 import type { CallParts, Executors } from './parts.js';
 import type { Call } from './scope.js';
-import { hidesVariables, largeResultsOf, toSpill } from './shape.js';
+import { hasVariables, largeResultsOf, toSpill } from './shape.js';
 
 /** Returns the output of a call whose plan may run. Throws what went wrong before or around the run. */
 export async function execute(parts: CallParts, call: Call): Promise<Output> {
@@ -65,7 +65,7 @@ async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise
         ? undefined
         : guardListener(options.onOutput, workspace.world.debug);
     // What is stored at once cannot be redacted.
-    scope.spill = large && !hidesVariables(call) ? toSpill(large) : undefined;
+    scope.spill = large && !hasVariables(call) ? toSpill(large) : undefined;
     return await (dispatcher ?? executors.of(tool)).run(plan as never, scope);
   } finally {
     slot?.release();

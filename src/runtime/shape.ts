@@ -7,6 +7,7 @@ import { parseOutput } from '../core/json.js';
 import { isLargeJson, MOST_READ_TEXT } from '../core/json-size.js';
 import { redactKnown, redactOutput, redactValue } from '../core/redact.js';
 import { NO_OUTPUT, type Output, type ResultMeta, type ToolResult, textOf, textPart } from '../core/result.js';
+import { referencesOf } from '../core/settings.js';
 import type { Snapshot } from '../core/snapshot.js';
 import {
   type FinishedResult,
@@ -39,14 +40,23 @@ export async function shapeOutput(call: ShapedCall, output: Output, now: number)
   return { ok: false, ...returned, error: toErrorValue(error, call.snapshot), meta: ended };
 }
 
-/** Whether values of variables are removed from the output of a call: those for a model (ERR-8). */
-export function hidesVariables({ caller, nesting, snapshot }: Call): boolean {
-  return caller.kind === 'model' && nesting.depth === 0 && snapshot.hidden.length > 0;
+/** Whether the output of a call may contain values that are not stored (SEC-8); a reference is read when the tool runs. */
+export function hasVariables({ tool, snapshot }: Call): boolean {
+  return snapshot.hidden.length > 0 || Object.keys(referencesOf(tool!, snapshot.settings)).length > 0;
 }
 
-/** Removes the values of variables, before a part of the output is shown or stored. */
+// ERR-8: output for a model, or for a program that a model wrote, whose calls say whether they want handles.
+function isForModel({ caller, nesting }: Call): boolean {
+  return caller.kind === 'model' && (nesting.depth === 0 || nesting.handles !== undefined);
+}
+
+/** Removes the values of variables from output for a model, before a part of it is shown or stored. */
 export function hideVariables(call: Call, output: Output): Output {
-  const shown = hidesVariables(call) ? redactOutput(output, call.snapshot.hidden) : output;
+  return isForModel(call) ? withoutVariables(call, output) : output;
+}
+
+function withoutVariables({ snapshot }: Call, output: Output): Output {
+  const shown = redactOutput(output, snapshot.hidden);
   if (shown.content === output.content) return shown;
   const { streams: _, ...rest } = shown;
   return rest;
@@ -147,7 +157,7 @@ export async function toInlineOutput(parts: Pick<CallParts, 'stores'>, call: Cal
   if (large === undefined || (output.spilled === undefined && textOf(output).length <= large.inline))
     return withoutStreams(output);
   try {
-    const stored = toStored(tool, output, large);
+    const stored = toStored(tool, isForModel(call) ? output : withoutVariables(call, output), large);
     await large.store.share?.();
     return stored;
   } catch (error) {

@@ -2,8 +2,8 @@
 
 import type { WithVariables } from '../core/executor.js';
 import { addSecrets, type KnownSecrets } from '../core/redact.js';
+import { referencesOf } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
-import { referencesOf } from '../process/environment.js';
 import { expandVariables } from './entries/expand.js';
 
 /** Returns what adds the values to a plan before it runs; `file` contains the references. */

@@ -206,8 +206,15 @@ const CALLS = {
   },
 };
 
-// Its arguments as one text.
-const given = () => ['VARIABLE', 'FROM_FILE', 'API_KEY', 'HEADER'].map((name) => process.env[name]).join(' | ');
+// Its variables as one text, and encoded.
+const given = () => {
+  const values = ['VARIABLE', 'FROM_FILE', 'API_KEY', 'HEADER'].map((name) => process.env[name] ?? '');
+  const encodings = ['base64', 'base64url', 'hex'];
+  const encode = (value) => [encodeURIComponent(value), ...encodings.map((one) => Buffer.from(value).toString(one))];
+  return [...values, ...values.flatMap((value) => [value, `Bearer ${value}`, `me:${value}`].flatMap(encode))].join(
+    ' | ',
+  );
+};
 
 const LEAKS = {
   leak: () => ({

@@ -24,6 +24,7 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const MAX_TAIL = 16 * 1024;
 const MAX_TAIL_LINES = 20;
 const MAX_TAIL_LINE = 400;
+const MAX_SECRET = 4096;
 // What is handled before others get their turn. Each message also takes work after it was handed over.
 const MAX_TURN_MS = 5;
 const MAX_TURN_MESSAGES = 100;
@@ -142,7 +143,8 @@ export class ProcessTransport implements UpstreamTransport {
   }
 
   #addToTail(chunk: Buffer): void {
-    this.#tail = (this.#tail + chunk.toString('utf8')).slice(-MAX_TAIL);
+    const all = this.#tail + chunk.toString('utf8');
+    this.#tail = all.length > MAX_TAIL ? withoutBeginning(all.slice(-MAX_TAIL)) : all;
   }
 
   #end(reason: string): void {
@@ -238,6 +240,12 @@ export class ProcessTransport implements UpstreamTransport {
 }
 
 const NEWLINE = Buffer.from('\n');
+
+// What is before the first line break may be the end of a secret, which would not be recognized (SEC-8).
+function withoutBeginning(tail: string): string {
+  const end = tail.indexOf('\n');
+  return tail.slice(end === -1 || end > MAX_SECRET ? MAX_SECRET : end + 1);
+}
 
 async function drained(pipes: readonly Readable[]): Promise<void> {
   const ends = pipes.map((pipe) =>

@@ -101,6 +101,13 @@ describe.concurrent('a secret of a command', () => {
     expect(error.message).toContain('the command vault-like read ended with status 7: vault is sealed, not [redacted]');
   });
 
+  spec('SEC-2', 'that fails is quoted whole, also if its name sounds like that of a secret', async () => {
+    const workspace = createSecretWorkspace({ cmd: ['secret-thing'] });
+    const text = '#!/bin/sh\necho "secret-thing: Cannot autolaunch D-Bus without X11" >&2\nexit 1\n';
+    const { stderr } = await wield(workspace, ['call', 'far_leak'], addProgram(workspace, 'secret-thing', text));
+    expect(stderr).toContain('the command secret-thing ended with status 1: Cannot autolaunch D-Bus without X11');
+  });
+
   spec('SEC-2', 'that takes longer than 5 seconds is ended', async () => {
     const workspace = createSecretWorkspace({ cmd: ['sleep', '60'] });
     const { stderr } = await wield(workspace, ['call', 'far_leak']);
@@ -158,6 +165,7 @@ describe.concurrent('a reference of another program', () => {
 
 describe.concurrent('a variable with a reference', () => {
   const SHOW = '#!/bin/sh\n# @description Show it.\necho "got <$DEPLOY_TOKEN>"\n';
+  const LARGE = '[ "$WIELD_PARAM_LARGE" = true ] && yes "$DEPLOY_TOKEN" | head -n 2000\nexit 0\n';
 
   spec('SEC-5', 'is passed to the tool that it is for, when it runs', async () => {
     const workspace = createUpstreamWorkspace();
@@ -174,6 +182,26 @@ describe.concurrent('a variable with a reference', () => {
     expect(textOf(await toolbox.call('deploy', {}, model))).toBe('got <[redacted]>\n');
     expect(textOf(await toolbox.call('other', {}, model))).toBe('got <>\n');
     expect(readFileSync(asked, 'utf8')).toBe('asked\n');
+  });
+
+  spec('SEC-8', 'is not in a program that a model wrote, and not in a result that is stored', async () => {
+    const workspace = createUpstreamWorkspace();
+    const grant = `DEPLOY_TOKEN = { cmd = ["echo", "${SECRET}"] }`;
+    workspace.config(`[tools.deploy.env]\n${grant}\n[results]\ninline = 2000\n[builtin]\noffer = ["run_code"]\n`);
+    workspace.script('deploy', SHOW.replace('\necho', '\n# @param large boolean\necho') + LARGE);
+    const model = { kind: 'model', door: 'mcp' } as const;
+    // The first call of a process, which does not know the secret yet.
+    for (const caller of [model, { kind: 'person', door: 'page' } as const]) {
+      const toolbox = workspace.toolbox({ trust: true });
+      const { meta } = await toolbox.call('deploy', { large: true }, { caller });
+      const stored = await toolbox.call('read_result', { id: meta.handle!.id }, { caller });
+      expect([stored.ok, textOf(stored).includes(SECRET)]).toEqual([true, false]);
+      expect(textOf(stored)).toContain('[redacted]');
+    }
+    const code = 'const text = await tools.deploy({}); return [...text].reverse().join("");';
+    const toolbox = workspace.toolbox({ trust: true });
+    const { ok, content } = await toolbox.call('run_code', { code }, { caller: model });
+    expect([ok, JSON.stringify(content)]).toEqual([true, expect.stringContaining(']detcader[')]);
   });
 
   spec('SEC-5', 'is passed to every script and module by [env], and not by a project', async () => {
