@@ -1,4 +1,4 @@
-// What `npm test` does: builds, then runs the tests but those of `npm run attacks`. `--without NAME,…` or `--without all` hides
+// What `npm test` does: builds, then runs the tests but those of `npm run attacks` and `npm run browser`. `--without NAME,…` or `--without all` hides
 // optional programs, and runs the test files that depend on them unless others are given. Other arguments are passed to the test
 // runner.
 
@@ -13,7 +13,7 @@ import { answerHelp } from './usage.mjs';
 answerHelp(import.meta.url);
 
 const VITEST = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url));
-// All but the folders of `npm run attacks`.
+// All but the folders of `npm run attacks` and `npm run browser`.
 const FOLDERS = ['src/', 'test/conformance/', 'test/e2e/', 'test/gates/'];
 const PROGRESS_MS = 10_000;
 const GRACE_MS = 3000;

@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // Those that take longest on an idle machine, although they are not the largest files.
 const LONGEST = [
   'gates/readme',
-  'e2e/ui/page',
+  'browser/page',
   'attacks/one-policy',
   'gates/examples',
   'faults/crash-points',

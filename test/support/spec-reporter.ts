@@ -6,8 +6,8 @@ import { type Citation, checkCoverage, readIds, readStatements } from './stateme
 import { type CountedTest, countTests, findUnexplained, summariseSkips } from './summary.js';
 
 const PROGRESS_MS = 10_000;
-/** Test files of `npm run attacks`, which `npm test` leaves out. */
-const ATTACKS = /\/test\/(?:attacks|faults)\//;
+/** Test files of `npm run attacks` and `npm run browser`, which `npm test` leaves out. */
+const ELSEWHERE = /\/test\/(?:attacks|browser|faults)\//;
 
 export function createSpecReporter(): Reporter {
   let vitest: Vitest;
@@ -35,7 +35,7 @@ export function createSpecReporter(): Reporter {
       const all = await vitest.globTestSpecifications();
       const run = new Set(specifications.map(({ moduleId }) => moduleId));
       const left = all.map(({ moduleId }) => moduleId).filter((file) => !run.has(file));
-      fullRun = left.every((file) => ATTACKS.test(file)) && vitest.config.testNamePattern === undefined;
+      fullRun = left.every((file) => ELSEWHERE.test(file)) && vitest.config.testNamePattern === undefined;
       if (fullRun) others = readIds(left);
     },
     onTestCaseResult(test) {

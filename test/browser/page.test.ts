@@ -4,13 +4,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Page as Tab } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { browserSpec } from '../../support/browser.js';
-import { json, wield } from '../../support/cli.js';
-import { findUnnamed, findWeakText, readDescription, readFocus, readTexts } from '../../support/in-page.mjs';
-import { HOSTILE, LINES, REVEALED, sharePageInBrowser, UNION } from '../../support/page-browser.js';
-import { patience } from '../../support/patience.js';
-import { remoteTool } from '../../support/upstream-workspace.js';
-import { createWorkspace } from '../../support/workspace.js';
+import { browserSpec } from '../support/browser.js';
+import { json, wield } from '../support/cli.js';
+import { findUnnamed, findWeakText, readDescription, readFocus, readTexts } from '../support/in-page.mjs';
+import { HOSTILE, LINES, REVEALED, sharePageInBrowser, UNION } from '../support/page-browser.js';
+import { patience } from '../support/patience.js';
+import { remoteTool } from '../support/upstream-workspace.js';
+import { createWorkspace } from '../support/workspace.js';
 
 const opened = sharePageInBrowser();
 

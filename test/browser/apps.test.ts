@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { expect } from 'vitest';
-import { APP_CAPABILITIES, showApp } from '../../support/app-host.mjs';
-import { browserSpec, openPage } from '../../support/browser.js';
-import { createServeTransport } from '../../support/serve.js';
-import { onEnd } from '../../support/share.js';
-import { configureServers, said } from '../../support/upstream-servers.js';
-import { createWorkspace, type Workspace } from '../../support/workspace.js';
+import { APP_CAPABILITIES, showApp } from '../support/app-host.mjs';
+import { browserSpec, openPage } from '../support/browser.js';
+import { createServeTransport } from '../support/serve.js';
+import { onEnd } from '../support/share.js';
+import { configureServers, said } from '../support/upstream-servers.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
 
-const SERVER = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
+const SERVER = fileURLToPath(new URL('../support/offers-server.mjs', import.meta.url));
 const PAGE = 'ui://app/page.html';
 const TYPE = 'text/html;profile=mcp-app';
 

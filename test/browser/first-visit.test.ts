@@ -1,12 +1,12 @@
 // The first visit to the page, with nothing in the directory, in a real Chromium.
 
 import { expect } from 'vitest';
-import { browserSpec, openBrowser } from '../../support/browser.js';
-import { wield } from '../../support/cli.js';
-import { openPage } from '../../support/page.js';
-import { patience } from '../../support/patience.js';
-import { serveHere } from '../../support/serve.js';
-import { createWorkspace } from '../../support/workspace.js';
+import { browserSpec, openBrowser } from '../support/browser.js';
+import { wield } from '../support/cli.js';
+import { openPage } from '../support/page.js';
+import { patience } from '../support/patience.js';
+import { serveHere } from '../support/serve.js';
+import { createWorkspace } from '../support/workspace.js';
 
 const poll = <T>(read: () => T) => expect.poll(read, { timeout: patience(60_000) });
 

@@ -2,10 +2,10 @@
 
 import type { BrowserContext, Page as Tab } from 'playwright-core';
 import { describe, expect } from 'vitest';
-import { type AskingWorkspace, askFor, createAskingWorkspace } from '../../support/approvals.js';
-import { browserSpec, openBrowser } from '../../support/browser.js';
-import { rounds } from '../../support/effort.js';
-import { openPage, type Page } from '../../support/page.js';
+import { type AskingWorkspace, askFor, createAskingWorkspace } from '../support/approvals.js';
+import { browserSpec, openBrowser } from '../support/browser.js';
+import { rounds } from '../support/effort.js';
+import { openPage, type Page } from '../support/page.js';
 
 // A browser has six connections to a server.
 const TABS = rounds(7, 10);
