@@ -71,7 +71,7 @@ import { createNotifier } from './state/notify.js';
 import type { State } from './state/state.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, toServerAdmin, type Upstreams } from './upstream/index.js';
-import { createWithVariables } from './upstream/variables.js';
+import { createReadProxyAuth, createWithVariables } from './upstream/variables.js';
 import { createMachine, type ToolboxMachine } from './workspace/machine.js';
 import { createBoundaries, createPlaces, findOwner, findTops } from './workspace/places.js';
 import { toDirectory } from './workspace/search-path.js';
@@ -94,7 +94,6 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
   const machine = createMachine(options, secrets);
   const { world } = machine;
   const files = openFiles(options, machine);
-  const network = createNetwork();
   const withVariables = createWithVariables(join(machine.wieldHome, 'config.toml'), world, secrets);
   const { formats, modules } = createFormats(options, machine, { ...files, withVariables });
   const watching = createWatch(
@@ -119,6 +118,11 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     servers: files.servers.read,
     serverSecrets: secrets,
     onMove: () => watching.refresh(),
+    world,
+  });
+  const network = createNetwork({
+    settings: () => workspace.snapshot().settings.net,
+    readAuth: createReadProxyAuth(join(machine.wieldHome, 'config.toml'), world, secrets),
     world,
   });
   const upstreams = createUpstreams({

@@ -6,7 +6,6 @@ import type { ErrorValue } from '../core/error.js';
 import { describePlan, type Plan } from '../core/plan.js';
 import { sanitize } from '../core/text.js';
 import { planRows } from '../ui/plan-text.js';
-import type { Io } from './io.js';
 import type { Terminal } from './terminal.js';
 
 /** Prints the one JSON document of a command and returns 0, its exit status (CLI-3). */
@@ -43,24 +42,14 @@ export function printHelp(terminal: Terminal, help: string, json: boolean): void
 
 /** Prints an error for a person at a shell. */
 export function printError(terminal: Terminal, given: ErrorValue): void {
-  const error = { ...given, hint: toShellHint(given, terminal.io.env) };
+  const error = { ...given, hint: toShellHint(given) };
   const words = { error: terminal.paint('red', 'error', 'err'), hint: terminal.paint('cyan', 'hint', 'err') };
   terminal.err(errorText(error, words));
 }
 
-const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
-const UNREACHED = /^(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|timeout)$/;
-
-/** Names commands instead of tools, and the proxy that was not used. */
-export function toShellHint({ hint, data }: ErrorValue, env: Io['env']): string | undefined {
-  const shown = hint?.replace(
-    /(?<![\w-])context_(\w+)/g,
-    (_, word: string) => `wield context ${word.replaceAll('_', '-')}`,
-  );
-  const proxy = UNREACHED.test(String(data?.errno ?? '')) ? PROXIES.find((name) => env[name]) : undefined;
-  if (proxy === undefined) return shown;
-  const note = `${proxy} is set, but wield connects directly: proxies are not used`;
-  return shown === undefined ? note : `${shown}; ${note}`;
+/** Names commands instead of tools. */
+export function toShellHint({ hint }: ErrorValue): string | undefined {
+  return hint?.replace(/(?<![\w-])context_(\w+)/g, (_, word: string) => `wield context ${word.replaceAll('_', '-')}`);
 }
 
 /** Prints a plan and its verdict: `wield call --dry-run`. */

@@ -37,7 +37,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
     const value = error.toJSON();
-    if (own.json()) printJson(terminal, { ok: false, error: { ...value, hint: toShellHint(value, io.env) } });
+    if (own.json()) printJson(terminal, { ok: false, error: { ...value, hint: toShellHint(value) } });
     else printError(terminal, value);
     if (error.code === 'internal') own.debug?.(String((error.cause as Error)?.stack ?? error.stack));
     return interrupt.status() ?? exitStatus(error.code);

@@ -29,6 +29,7 @@ import { maskAddress } from '../upstream/entries/mask.js';
 import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
 import { allowedServers, allowedSources, signers } from './allowance.js';
 import { approverList, notifyTable } from './approvals.js';
+import { caFile, exceptions, proxyAddress } from './net.js';
 import { openApiTable, reference } from './openapi.js';
 import { ruleTest } from './rule-tests.js';
 import { sandboxRule, sandboxTable } from './sandbox.js';
@@ -42,6 +43,7 @@ import { authTable, proxyList, tokensTable } from './serve.js';
 export type Lowering = 'lowers' | 'replaces' | 'adds' | 'narrows' | 'joins' | 'extends' | 'own' | 'ignored';
 
 type Section =
+  | 'net'
   | 'serve'
   | 'approvals'
   | 'limits'
@@ -332,6 +334,25 @@ export const KEYS: Readonly<Record<string, Key>> = {
     { word: 'keys and files', shape: signers },
     null,
     'Who must have [signed](../guides/installing.md#signed-sources) every repository: SSH public keys, OpenPGP fingerprints, and files of them such as `~/.ssh/allowed_signers`',
+    RESTRICTS,
+  ),
+  'net.proxy': own(
+    { word: 'address', shape: proxyAddress },
+    'net.proxy',
+    'The [proxy](../guides/proxy.md) of requests to other machines, such as `http://proxy.corp:3128`',
+    RESTRICTS,
+  ),
+  'net.proxy-auth': own(REFERENCE, 'net.proxyAuth', 'Where its `user:password` is', RESTRICTS),
+  'net.no-proxy': own(
+    { word: 'hosts', shape: exceptions },
+    'net.noProxy',
+    'Hosts that are reached without it: names, `*.corp`, addresses, ranges such as `10.0.0.0/8`; each may end in `:PORT`',
+    RESTRICTS,
+  ),
+  'net.ca': own(
+    { word: 'path', shape: caFile },
+    'net.ca',
+    'A PEM file of certificate authorities that are accepted besides those of Node',
     RESTRICTS,
   ),
   'serve.auth': own(

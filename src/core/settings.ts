@@ -101,10 +101,24 @@ export interface Settings {
   readonly sourceSigners: readonly Allowance<string>[];
   /** The model that wield may use itself (SDK-7). */
   readonly model?: ModelSettings;
+  /** How requests leave this machine (NET-1). */
+  readonly net: NetSettings;
   /** Who may use a server over HTTP (IDN-1). */
   readonly serve: ServeSettings;
   /** Who approves calls, and who is told of them (IDN-9). */
   readonly approvals: ApprovalSettings;
+}
+
+/** The proxy of the network, and whom its certificates are from. */
+export interface NetSettings {
+  /** The address of the proxy, without a user. */
+  readonly proxy?: string;
+  /** A reference to `user:password`. */
+  readonly proxyAuth?: string;
+  /** Hosts that are reached without it: names, `*.corp`, addresses and ranges. */
+  readonly noProxy: readonly string[];
+  /** A file of certificate authorities, besides those of Node. */
+  readonly ca?: string;
 }
 
 /** Who approves calls of models. */
@@ -251,6 +265,7 @@ export const DEFAULT_SETTINGS: Settings = {
   allowedServers: [],
   allowedSources: [],
   sourceSigners: [],
+  net: { noProxy: [] },
   serve: { auth: [], tokens: [], trustedProxies: [] },
   approvals: { approvers: [], fourEyes: false },
 };

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isToolError, ToolError } from '../core/error.js';
 import { formatBytes } from '../core/text.js';
-import { showUrl, toNetworkError } from './fault.js';
+import { showUrl, toRequestError } from './fault.js';
 
 export interface BodyOptions {
   readonly url: URL;
@@ -11,11 +11,13 @@ export interface BodyOptions {
   /** Limits a single event of an event stream instead of the body. */
   readonly limitsEvents: boolean;
   readonly signal: AbortSignal | undefined;
+  /** The proxy that it comes through. */
+  readonly proxy: URL | undefined;
 }
 
 /** Converts a message to a stream that fails with a ToolError or the reason of the signal. */
 export function toBody(message: IncomingMessage, options: BodyOptions): ReadableStream<Uint8Array> {
-  const { url, maxBytes, limitsEvents, signal } = options;
+  const { url, maxBytes, limitsEvents, signal, proxy } = options;
   const count = limitsEvents && isEventStream(message) ? createEventCounter() : createCounter();
   const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   return new ReadableStream<Uint8Array>(
@@ -28,7 +30,7 @@ export function toBody(message: IncomingMessage, options: BodyOptions): Readable
           controller.enqueue(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
         } catch (thrown) {
           message.destroy();
-          throw signal?.aborted ? signal.reason : isToolError(thrown) ? thrown : toNetworkError(thrown, url);
+          throw signal?.aborted ? signal.reason : isToolError(thrown) ? thrown : toRequestError(thrown, url, proxy);
         }
       },
       cancel() {

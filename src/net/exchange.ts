@@ -6,7 +6,9 @@ import { onAbort } from '../core/async.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { formatDuration, quoteOutside } from '../core/text.js';
 import { bareHost, type Classification, classifyAddress, classifyHost, isWithinReach, type Reach } from './address.js';
-import { showUrl, toNetworkError, unreachable } from './fault.js';
+import { showUrl, toRequestError, unreachable } from './fault.js';
+import type { Route } from './route.js';
+import { findRefusal, loadHttp, toProxyOptions } from './tunnel.js';
 
 /** Has the signature of `dns.lookup`. */
 export type Lookup = LookupFunction;
@@ -18,6 +20,7 @@ export interface ExchangeRequest {
   readonly body: Uint8Array | undefined;
   readonly signal: AbortSignal | undefined;
   readonly agent: Agent;
+  readonly route: Route;
   /** Which addresses may be reached. */
   readonly reach: Reach;
   readonly lookup: Lookup;
@@ -27,44 +30,65 @@ export interface ExchangeRequest {
 
 /** Throws a ToolError, or the reason of the signal. */
 export function exchange(ask: ExchangeRequest): Promise<IncomingMessage> {
-  const { url, signal } = ask;
+  const { url, signal, route } = ask;
+  const { proxy } = route;
   const refusal = findHostRefusal(url, ask.reach);
   if (refusal !== undefined) return Promise.reject(refusal);
   return new Promise((resolve, reject) => {
-    const { request } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http');
-    const sent = request(toOptions(ask));
+    const options = toOptions(ask);
+    const sent = loadHttp(options.protocol).request(options);
     let timer: NodeJS.Timeout | undefined;
     sent.once('socket', (socket) => {
       if (!socket.connecting) return;
       timer = setTimeout(() => sent.destroy(slowConnect(ask)), ask.connectTimeoutMs);
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(timer));
+      socket.once(options.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(timer));
     });
-    const release = signal && onAbort(signal, () => sent.destroy());
+    const release =
+      signal &&
+      onAbort(signal, () => {
+        sent.destroy();
+        // Without a connection, it would be reported only when there is one.
+        reject(signal.reason);
+      });
     sent.once('close', () => {
       clearTimeout(timer);
       release?.();
     });
-    sent.once('response', resolve);
+    sent.once('response', (message) => {
+      const refusal = proxy && url.protocol === 'http:' ? findRefusal(message.statusCode ?? 0, url, proxy) : undefined;
+      if (refusal === undefined) return resolve(message);
+      message.destroy();
+      reject(refusal);
+    });
     // Stays attached after the response: later errors are reported by the body.
     sent.on('error', (error) => {
-      reject(signal?.aborted ? signal.reason : isToolError(error) ? error : toNetworkError(error, url));
+      reject(signal?.aborted ? signal.reason : isToolError(error) ? error : toRequestError(error, url, proxy?.url));
     });
     sent.end(ask.body);
   });
 }
 
-function toOptions(ask: ExchangeRequest): RequestOptions & { rejectUnauthorized: boolean } {
-  const { url } = ask;
+type Options = RequestOptions & { readonly protocol: string; readonly rejectUnauthorized: boolean };
+
+function toOptions(ask: ExchangeRequest): Options {
+  const { url, route } = ask;
+  const { method, agent, maxHeaderBytes: maxHeaderSize } = ask;
+  // Without TLS there is nothing to tunnel: the proxy gets the request with its whole address (RFC 9112, 3.2.2).
+  if (route.proxy !== undefined && url.protocol === 'http:') {
+    const own = toProxyOptions(route.proxy, route);
+    const headers = { ...ask.headers, ...own.headers, host: url.host };
+    return { ...own, path: `${url.origin}${url.pathname}${url.search}`, method, headers, agent, maxHeaderSize };
+  }
   return {
     protocol: url.protocol,
     host: bareHost(url.hostname),
     port: url.port === '' ? undefined : url.port,
     path: `${url.pathname}${url.search}`,
-    method: ask.method,
+    method,
     headers: { ...ask.headers, host: url.host },
-    agent: ask.agent,
+    agent,
     lookup: guardLookup(ask),
-    maxHeaderSize: ask.maxHeaderBytes,
+    maxHeaderSize,
     // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could turn it off.
     rejectUnauthorized: true,
   };
@@ -112,6 +136,6 @@ function refuse(url: URL, found: Classification, address?: string): ToolError {
 function slowConnect({ url, connectTimeoutMs }: ExchangeRequest): ToolError {
   return new ToolError('unavailable', `${showUrl(url)}: no connection within ${formatDuration(connectTimeoutMs)}`, {
     hint: 'check the url and the network, and call again',
-    data: { url: showUrl(url) },
+    data: { url: showUrl(url), errno: 'ETIMEDOUT' },
   });
 }

@@ -13,7 +13,7 @@ export function unreachable(message: string, hint: string, data: Readonly<Record
   return new ToolError('unavailable', message, { hint, data });
 }
 
-const UNTRUSTED = 'install its certificate authority on this machine, or add it with NODE_EXTRA_CA_CERTS=FILE';
+const UNTRUSTED = 'if it is from your network, set ca in [net] of ~/.wield/config.toml to the file of its authority';
 const NETWORK: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   ECONNREFUSED: ['connection refused', 'start the server, or correct its url'],
   ENOTFOUND: ['host not found', 'check the name in its url'],
@@ -47,6 +47,26 @@ export function toNetworkError(thrown: unknown, url: URL): ToolError {
   return new ToolError('unavailable', `${showUrl(url)}: ${what}`, {
     hint,
     data: { url: showUrl(url), errno: code },
+    cause: thrown,
+  });
+}
+
+// Failures of a connection, and not of what came through it.
+const CONNECTION =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/;
+
+/** Converts an error of a request; a failed connection is that to the proxy, if there is one. */
+export function toRequestError(thrown: unknown, url: URL, proxy: URL | undefined): ToolError {
+  const isOfProxy = proxy !== undefined && CONNECTION.test(findCode(thrown) ?? '');
+  return isOfProxy ? toProxyError(thrown, url, proxy) : toNetworkError(thrown, url);
+}
+
+/** Converts an error of the connection to a proxy. */
+export function toProxyError(thrown: unknown, url: URL, proxy: URL): ToolError {
+  const { message, data } = toNetworkError(thrown, proxy);
+  return new ToolError('unavailable', `${showUrl(url)}: not reached through the proxy ${message}`, {
+    hint: 'check that the proxy runs, and proxy in [net] of ~/.wield/config.toml',
+    data: { ...data, url: showUrl(url), proxy: showUrl(proxy) },
     cause: thrown,
   });
 }

@@ -2,12 +2,15 @@
 
 import type { Agent, IncomingMessage } from 'node:http';
 import { ToolError } from '../core/error.js';
+import { memoize } from '../core/memoize.js';
 import { formatDuration } from '../core/text.js';
 import { classifyHost, type Reach } from './address.js';
 import { toBody } from './body.js';
 import { exchange, type Lookup } from './exchange.js';
 import { showUrl, unreachable } from './fault.js';
 import { assertFollowable, findTarget, otherOrigin } from './redirect.js';
+import { DIRECT, type FindRoute, type Route } from './route.js';
+import { createAgent } from './tunnel.js';
 
 /** The fetch function that the SDK accepts. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -36,6 +39,8 @@ export interface GuardedFetchOptions {
   /** Requests have credentials anywhere, which need encryption. */
   readonly confidential?: boolean;
   readonly lookup?: Lookup;
+  /** Returns the way of a request; all are direct without it. */
+  readonly findRoute?: FindRoute;
   /** Throws if a request must not go to an address; asked for redirects too. */
   readonly allows?: ((url: URL) => void) | undefined;
 }
@@ -43,8 +48,6 @@ export interface GuardedFetchOptions {
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 const CONNECT_TIMEOUT_MS = 10_000;
-// Shorter than the keep-alive of servers, which could otherwise close a connection while it is used.
-const IDLE_MS = 4_000;
 const WITHOUT_BODY = new Set([204, 205, 304]);
 // Headers that wield sets itself.
 const RESERVED_HEADERS =
@@ -55,17 +58,16 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   const configured = parseUrl(options.url);
   const own = toHeaders(options.anyOrigin ? {} : (options.headers ?? {}));
   const reach: Reach = options.allowPrivate ? 'loopback' : reachOf(configured);
-  const agents = new Map<string, Agent>();
-  const agentFor = ({ protocol }: URL): Agent => {
-    const found = agents.get(protocol);
-    if (found !== undefined) return found;
-    const { Agent } = process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http');
-    const made = new Agent({ keepAlive: true, timeout: IDLE_MS });
-    agents.set(protocol, made);
-    return made;
+  const connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+  const agentsOf = memoize((_: Route) => new Map<string, Agent>());
+  const agentFor = ({ protocol }: URL, route: Route): Agent => {
+    const agents = agentsOf(route);
+    const agent = agents.get(protocol) ?? createAgent(protocol, route, connectTimeoutMs);
+    agents.set(protocol, agent);
+    return agent;
   };
 
-  const send = (url: URL, request: Request): Promise<IncomingMessage> => {
+  const send = (url: URL, request: Request, route: Route): Promise<IncomingMessage> => {
     if (!options.anyOrigin && url.origin !== configured.origin) throw otherOrigin(configured, url);
     options.allows?.(url);
     assertConfidential(url, request, own, options);
@@ -75,10 +77,11 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
       headers: { ...own, ...request.headers, 'accept-encoding': 'identity' },
       body: request.body,
       signal: request.signal,
-      agent: agentFor(url),
+      agent: agentFor(url, route),
+      route,
       reach,
       lookup: options.lookup ?? process.getBuiltinModule('node:dns').lookup,
-      connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      connectTimeoutMs,
       maxHeaderBytes: MAX_HEADER_BYTES,
     });
   };
@@ -89,10 +92,11 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
     let url = parseUrl(input);
     try {
       for (let followed = 0; ; followed++) {
-        const message = await send(url, request);
+        const route = (await options.findRoute?.(url)) ?? DIRECT;
+        const message = await send(url, request, route);
         const target = findTarget(message, url);
         if (target === undefined || (options.anyOrigin && init.redirect === 'manual'))
-          return toResponse(message, url, request, options);
+          return toResponse(message, url, { ...request, proxy: route.proxy?.url }, options);
         message.destroy();
         assertFollowable({
           from: url,
@@ -234,7 +238,7 @@ function slow(url: URL, timeoutMs: number): ToolError {
 function toResponse(
   message: IncomingMessage,
   url: URL,
-  request: Request,
+  request: Request & { readonly proxy: URL | undefined },
   { maxBytes = MAX_BYTES, limitsEvents = false }: GuardedFetchOptions,
 ): Response {
   const encoding = message.headers['content-encoding'];
@@ -257,7 +261,7 @@ function toResponse(
   }
   const bare = WITHOUT_BODY.has(status) || request.method === 'HEAD';
   if (bare) message.resume();
-  const { signal } = request;
-  const body = bare ? null : toBody(message, { url, maxBytes, limitsEvents, signal });
+  const { signal, proxy } = request;
+  const body = bare ? null : toBody(message, { url, maxBytes, limitsEvents, signal, proxy });
   return new Response(body, { status, headers });
 }

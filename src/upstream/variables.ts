@@ -1,5 +1,6 @@
-// The values of variables that the configuration refers to, for processes and modules (SEC-5).
+// The values that the configuration refers to: variables of processes and modules (SEC-5), and the password of the proxy.
 
+import { dirname } from 'node:path';
 import type { WithVariables } from '../core/executor.js';
 import { addSecrets, type KnownSecrets } from '../core/redact.js';
 import { referencesOf } from '../core/settings.js';
@@ -17,5 +18,17 @@ export function createWithVariables(file: string, world: World, known: KnownSecr
     const { values, secrets } = await expandVariables(Object.fromEntries(wanted), own, { world, workdir });
     addSecrets(known, secrets);
     return { ...plan, environment: { ...environment, ...values } };
+  };
+}
+
+/** Returns what reads `user:password` of the proxy (NET-3); `file` contains the reference. */
+export function createReadProxyAuth(file: string, world: World, known: KnownSecrets) {
+  return async (reference: string): Promise<string> => {
+    const own = { name: '[net] proxy-auth', file };
+    const { values } = await expandVariables({ PROXY_AUTH: reference }, own, { world, workdir: dirname(file) });
+    const pair = values.PROXY_AUTH!;
+    const password = pair.slice(pair.indexOf(':') + 1);
+    addSecrets(known, [pair, password, encodeURIComponent(password), Buffer.from(pair).toString('base64')]);
+    return pair;
   };
 }

@@ -1,12 +1,12 @@
 // A git server that sends clients elsewhere: only to https addresses no nearer than its own.
 
-import { spawn } from 'node:child_process';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { createCertificate } from '../support/certificate.js';
 import { json } from '../support/cli.js';
+import { answerGit } from '../support/git-server.js';
 import { listen } from '../support/http.js';
 import { createInstallWorkspace, DETECT, wrapGit } from '../support/install.js';
 import { onEnd } from '../support/share.js';
@@ -16,38 +16,13 @@ import { spec } from '../support/spec.js';
 async function serve(root: string, certificates: string, moved: (origin: string) => Record<string, string>) {
   const { key, cert } = createCertificate(certificates);
   const server = createServer({ key, cert }, (request, response) => {
-    const [path = '', query = ''] = request.url!.split('?');
-    const [, name = ''] = path.split('/');
+    const [, name = ''] = request.url!.split(/[/?]/);
     const target = moved(origin)[name];
     if (target !== undefined) {
       response.writeHead(301, { location: target + request.url!.slice(name.length + 1) }).end();
       return;
     }
-    const backend = spawn('git', ['http-backend'], {
-      env: {
-        PATH: process.env.PATH,
-        GIT_PROJECT_ROOT: root,
-        GIT_HTTP_EXPORT_ALL: '1',
-        PATH_INFO: path,
-        QUERY_STRING: query,
-        REQUEST_METHOD: request.method,
-        CONTENT_TYPE: request.headers['content-type'] ?? '',
-        HTTP_GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-      },
-    });
-    request.pipe(backend.stdin);
-    const chunks: Buffer[] = [];
-    backend.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
-    backend.on('close', () => {
-      const whole = Buffer.concat(chunks);
-      const end = whole.indexOf('\r\n\r\n');
-      const headers = whole
-        .toString('latin1', 0, end)
-        .split('\r\n')
-        .map((line) => line.split(': ') as [string, string]);
-      const status = headers.find(([header]) => header === 'Status')?.[1] ?? '200';
-      response.writeHead(Number.parseInt(status, 10), Object.fromEntries(headers)).end(whole.subarray(end + 4));
-    });
+    answerGit(root, request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onEnd(() => void server.close());

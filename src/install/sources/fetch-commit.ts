@@ -10,6 +10,7 @@ import type { InstallEnvironment } from '../environment.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import { assertSourceAllowed } from './allowed.js';
 import { gitError, runGit } from './git.js';
+import { routeVariables } from './git-route.js';
 import { hideUser, protocolOf } from './location.js';
 
 export interface FetchedCommit {
@@ -51,8 +52,10 @@ export async function fetchCommit(
     const [, share, size] = PROGRESS.exec(line) ?? [];
     if (share !== undefined) environment.report({ kind: 'progress', text: label, share: Number(share) / 100, size });
   };
-  const run = (args: readonly string[], variables = {}) =>
-    runGit(environment, { gitDirectory, protocol: protocolOf(url), variables, onLine }, args);
+  const run = async (args: readonly string[], more = {}) => {
+    const variables = { ...(await routeVariables(url, environment)), ...more };
+    return runGit(environment, { gitDirectory, protocol: protocolOf(url), variables, onLine }, args);
+  };
   const mustRun = async (args: readonly string[], what: string): Promise<string> => {
     const { ok, stdout, stderr } = await run(args);
     if (!ok) throw gitError(url, what, stderr);

@@ -16,6 +16,9 @@ const PASSED_VARIABLES = [
   'SSL_CERT_DIR',
   'HTTPS_PROXY',
   'https_proxy',
+  'http_proxy',
+  'ALL_PROXY',
+  'all_proxy',
   'NO_PROXY',
   'no_proxy',
 ];

@@ -13,6 +13,7 @@ import { runProcess } from '../../../process/spawn.js';
 import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
 import { describeDistrust } from '../../runnable.js';
+import { checkNetwork } from './network.js';
 import { checkSecrets } from './secrets.js';
 
 export interface Diagnosis {
@@ -42,6 +43,7 @@ export async function diagnose(
     }
   };
   const machine = await attempt(() => checkMachine(toolbox));
+  const network = await attempt(() => checkNetwork(toolbox));
   const secrets = await attempt(() => checkSecrets(toolbox));
   const checks = [
     async () => [...(await toolbox.catalog.problems())],
@@ -73,6 +75,7 @@ export async function diagnose(
   return {
     checks: [
       ...machine,
+      ...network,
       ...secrets,
       {
         level: 'ok',

@@ -30,12 +30,13 @@ export function checkSecrets({ machine: { world }, workspace, state }: NodeToolb
 }
 
 function findUses({ configuration, snapshot }: NodeToolbox['state']): Use[] {
-  const { env, tools } = configuration().settings;
+  const { env, tools, net } = configuration().settings;
   const uses: Use[] = [];
   const add = (name: string, text: string, field: string): string => {
     uses.push(...findSecretReferences(parseServerValue(text, field)).map((reference) => ({ name, reference })));
     return text;
   };
+  if (net.proxyAuth !== undefined) add('net.proxy-auth', net.proxyAuth, 'env');
   for (const [name, text] of Object.entries(env.from)) add(name, text, 'env');
   for (const [tool, { from = {} }] of tools)
     for (const [name, text] of Object.entries(from)) add(`${name} of ${tool}`, text, 'env');
