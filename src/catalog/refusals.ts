@@ -1,11 +1,12 @@
 // Errors for references that no tool matches, with hints: similar names, searched places, what to pick.
 
-import { basename, dirname } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/origin.js';
 import { formatPosition, type Problem } from '../core/problem.js';
 import { count, nearest, quoteOutside, shortenPath } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
+import { entriesOf } from '../files/list.js';
 
 const MAX_BROKEN = 3;
 
@@ -30,23 +31,41 @@ export function notFound(name: string, tools: readonly Tool[], where: Searched |
   );
   const searched = where?.places.map((place) => place.directory) ?? [];
   const broken = where === undefined ? [] : findBroken(name, where).map((problem) => describe(problem, where.workdir));
+  const dotted = where && findDotted(name, where);
   const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
   const hint =
     unread > 0
       ? `${count(unread, 'module')} of this workspace ${unread === 1 ? 'was' : 'were'} not read; review the workspace, then run: wield trust`
-      : close.length > 0
-        ? `did you mean ${close.join(', ')}? wield list shows all`
-        : broken.length > 0
-          ? `not loaded: ${broken.join('\n')}\nwield check shows all problems`
-          : where === undefined
-            ? 'use a tool of the list; a person can see all with: wield list'
-            : searched.length > 0
-              ? `wield list shows all tools; searched ${searched.map((path) => shortenPath(path, where.workdir, undefined)).join(', ')}`
-              : 'only tools that were passed to createToolbox, or recorded, are here';
+      : dotted !== undefined
+        ? `${dotted} is not a tool: rename it to "${name}", and write # @description below its first line`
+        : close.length > 0
+          ? `did you mean ${close.join(', ')}? wield list shows all`
+          : broken.length > 0
+            ? `not loaded: ${broken.join('\n')}\nwield check shows all problems`
+            : where === undefined
+              ? 'use a tool of the list; a person can see all with: wield list'
+              : searched.length > 0
+                ? `wield list shows all tools; searched ${searched.map((path) => shortenPath(path, where.workdir, undefined)).join(', ')}`
+                : 'only tools that were passed to createToolbox, or recorded, are here';
   return new ToolError('not_found', `tool not found: ${name}`, {
     hint,
     data: { nearest: close, ...(where === undefined ? {} : { searched }) },
   });
+}
+
+// RES-64: a script that was copied with its extension, and has no header, is not reported otherwise.
+function findDotted(name: string, { places, problems, workdir }: Searched): string | undefined {
+  const files = places
+    .filter(({ kind }) => kind === 'tools')
+    .flatMap(({ directory }) => entriesOf(directory).map((entry) => ({ entry, path: join(directory, entry.name) })));
+  const found = files.find(
+    ({ entry, path }) =>
+      entry.isFile() &&
+      /^\.(?:sh|bash|zsh|py|rb|pl|js|mjs)$/.test(extname(path)) &&
+      basename(path, extname(path)) === name &&
+      !problems.some((problem) => problem.path === path),
+  );
+  return found && shortenPath(found.path, workdir, undefined);
 }
 
 // Only a file itself knows its tools, so any broken one but a script, which is named after its tool, may define the tool

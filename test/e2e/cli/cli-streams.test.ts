@@ -110,6 +110,16 @@ describe('exit statuses', () => {
     },
   );
 
+  spec('RES-64', 'a script with an extension is named with what makes it a tool', async () => {
+    const workspace = createWorkspace();
+    workspace.script('backup.sh', '#!/bin/sh\n# backs up a directory\ntar c "$1"\n');
+    const { stderr } = await wield(workspace, ['call', 'backup']);
+    const rename = 'rename it to "backup", and write # @description below its first line';
+    expect(stderr).toContain(`.agents/tools/backup.sh is not a tool: ${rename}`);
+    const model = { caller: { kind: 'model', door: 'mcp' } as const };
+    expect((await workspace.toolbox().call('backup', {}, model)).error?.hint).not.toContain('backup.sh');
+  });
+
   spec('ERR-3 RES-11', 'a missing tool suggests the nearest, or lists the searched directories', async () => {
     const workspace = create();
     expect((await wield(workspace, ['call', 'helo'])).stderr).toContain('did you mean hello?');
