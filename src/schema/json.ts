@@ -1,5 +1,6 @@
 // Creates a Schema from a JSON Schema document.
 
+import { ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import type { Check, JsonSchema, Schema } from '../core/schema.js';
 import { type InspectOptions, inspectSchema } from './inspect.js';
@@ -21,6 +22,7 @@ export function createJsonSchema(
   { closed = false, inspected = false, foreign = false }: JsonSchemaOptions = {},
 ): Schema {
   const json = inspected ? (given as JsonSchema) : inspectSchema(given, { foreign });
+  if (closed && !inspected && !foreign) assertObject(json);
   let check: ((value: Json) => Promise<Check>) | undefined;
   return {
     json,
@@ -29,4 +31,16 @@ export function createJsonSchema(
       return await check(value);
     },
   };
+}
+
+// TOOL-3: an input has named parameters.
+function assertObject({ type }: JsonSchema): void {
+  if (type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'))) return;
+  throw new ToolError(
+    'invalid_definition',
+    `the schema has the type ${String(type)}, and the input of a tool is an object`,
+    {
+      hint: 'write type: "object", properties: { … }; with Zod, z.object({ … })',
+    },
+  );
 }

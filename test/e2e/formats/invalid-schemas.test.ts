@@ -1,6 +1,7 @@
 // Tests of JSON Schemas with invalid keywords: refused where they are written, and left to the servers they come from.
 
 import { describe, expect } from 'vitest';
+import { z } from 'zod';
 import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { createModuleWorkspace } from '../../support/modules.js';
@@ -39,6 +40,15 @@ describe.concurrent('an invalid schema', () => {
         expect(define).toThrow(expect.objectContaining({ message: expect.stringContaining(message) }));
         expect(define).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
       }
+  });
+
+  spec('TOOL-29 TOOL-3', 'of an input is one that is not of an object', () => {
+    for (const inputSchema of [{ type: 'string' }, { type: ['array', 'null'] }, z.string(), z.array(z.string())])
+      expect(() => defineTool({ name: 'x', description: 'X.', inputSchema, execute: () => 'x' } as never)).toThrow(
+        expect.objectContaining({ code: 'invalid_definition', hint: expect.stringContaining('z.object({ … })') }),
+      );
+    for (const inputSchema of [{}, { type: ['object', 'null'] }, z.union([z.object({ a: z.string() }), z.object({})])])
+      defineTool({ name: 'x', description: 'X.', inputSchema, execute: () => 'x' } as never);
   });
 
   spec('TOOL-29', 'is a problem of the file of a tool or skill', async () => {
