@@ -8,19 +8,20 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** The page of the library, which is written when the site is built. */
 export const API = 'docs/reference/api.md';
 
-/** Returns the sections of docs/README.md, with the page of the library; pages are paths in the repository, each named once in the reading order. */
+/** Returns the sections of docs/README.md, with the page of the library; only the paths of readers share pages. */
 export function readOutline() {
   const [start = '', ...rest] = readFileSync(`${ROOT}docs/README.md`, 'utf8').split(/^## /m);
-  const sections = [
-    { title: 'Start', pages: linksIn(start.split('\n|')[0]) },
-    ...readPaths(start),
-    ...rest.map((section) => ({ title: section.split('\n')[0].trim(), pages: linksIn(section) })),
-  ];
-  sections.find(({ title }) => title === 'Reference').pages.push(API);
-  const seen = new Set();
-  return sections.map(({ title, pages }) => ({
+  const paths = [{ title: 'Start', pages: linksIn(start.split('\n|')[0]) }, ...readPaths(start)];
+  const others = rest.map((section) => ({ title: section.split('\n')[0].trim(), pages: linksIn(section) }));
+  others.find(({ title }) => title === 'Reference').pages.push(API);
+  const seen = new Set(paths.flatMap(({ pages }) => pages));
+  const unseen = others.map(({ title, pages }) => ({
     title,
-    pages: pages.filter((path) => !seen.has(path) && seen.add(path)).map((path) => ({ path, title: titleOf(path) })),
+    pages: pages.filter((path) => !seen.has(path) && seen.add(path)),
+  }));
+  return [...paths, ...unseen].map(({ title, pages }) => ({
+    title,
+    pages: pages.map((path) => ({ path, title: titleOf(path) })),
   }));
 }
 

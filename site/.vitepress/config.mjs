@@ -17,6 +17,9 @@ const ICON =
 const CONTENT_POLICY =
   "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:";
 
+// Files that pages link to, and that are not pages.
+process.env.VITE_EXTRA_EXTENSIONS = 'service';
+
 const link = (path) => `/${addressOf(path)}`;
 const sidebar = readOutline().map(({ title, pages }) => ({
   text: title,
