@@ -40,8 +40,8 @@ interface ServerBase {
  * Whether a server may be started: entries of a workspace need its trust (POL-20), installed servers a person who
  * accepted them (INS-62).
  */
-export function mayStart({ owner, installed }: ServerEntry, { trusted }: { readonly trusted: boolean }): boolean {
-  return owner === 'user' || (owner === 'workspace' ? trusted : installed?.accepted === true);
+export function mayStart({ owner, installed }: ServerEntry, snapshot: { readonly trusted: boolean }): boolean {
+  return owner === 'user' || (owner === 'workspace' ? snapshot.trusted : installed?.accepted === true);
 }
 
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2026-07-28'] as const;
