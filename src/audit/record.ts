@@ -23,17 +23,55 @@ const MAX_TEXT = 1000;
 /** Limit of a recorded input or output, in characters. */
 const MAX_CONTENT = 16 * 1024;
 
+/** What is known of a call before its tool runs. */
+type StartEvent = Omit<EndEvent, 'type' | 'result'>;
+
 export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
-  const { caller, result, plan, verdict, input } = event;
-  const tool = plan?.tool ?? event.tool;
+  const { result, input } = event;
   const { handle } = result.meta;
+  const output = result.content.map(bytesOf).filter((text) => text !== '');
+  return {
+    time: toTime(context),
+    ...toDecided(event, context),
+    decision: toDecision(event),
+    code: result.error?.code ?? null,
+    durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
+    exitCode: result.meta.exitCode ?? null,
+    ...toPlanned(event, context),
+    outputBytes: handle?.size ?? output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+    outputHash: event.outputHash ?? (output.length === 0 ? null : context.hash(output)),
+    truncated: result.meta.truncated === true,
+    handle: handle?.id ?? null,
+    ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
+  };
+}
+
+export function toStarted(event: StartEvent, context: RecordContext, since: number): StartedRecord {
+  return { started: toTime(context), since, ...toDecided(event, context), ...toPlanned(event, context) };
+}
+
+function toTime({ now }: RecordContext): string {
+  return new Date(now).toISOString();
+}
+
+type Planned = 'sandbox' | 'inputBytes' | 'inputHash';
+
+function toPlanned({ plan, input }: StartEvent, { hash }: RecordContext): Pick<AuditRecord, Planned> {
+  const json = input === undefined ? undefined : canonicalJson(input);
+  return {
+    sandbox: plan !== undefined && 'sandbox' in plan ? (plan.sandbox?.backend ?? null) : null,
+    inputBytes: json === undefined ? null : Buffer.byteLength(json),
+    inputHash: json === undefined ? null : hash([json]),
+  };
+}
+
+function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecord, 'started' | 'since' | Planned> {
+  const { caller, plan, verdict } = event;
+  const tool = plan?.tool ?? event.tool;
   const isPlain = context.secrets.length === 0;
   const clean = (text: string, limit = MAX_TEXT): string =>
     isPlain && text.length <= limit ? text : cutText(redactKnown(text, context.secrets), limit);
-  const json = input === undefined ? undefined : canonicalJson(input);
-  const output = result.content.map(bytesOf).filter((text) => text !== '');
   return {
-    time: new Date(context.now).toISOString(),
     pid: context.pid,
     call: event.call,
     parent: event.parent ?? null,
@@ -53,31 +91,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     rule: verdict?.rule == null ? null : clean(verdict.rule),
     reason: verdict === undefined ? null : clean(verdict.reason),
     approval: event.approval ?? null,
-    decision: toDecision(event),
-    code: result.error?.code ?? null,
-    durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
-    exitCode: result.meta.exitCode ?? null,
-    sandbox: plan !== undefined && 'sandbox' in plan ? (plan.sandbox?.backend ?? null) : null,
-    inputBytes: json === undefined ? null : Buffer.byteLength(json),
-    inputHash: json === undefined ? null : context.hash([json]),
-    outputBytes: handle?.size ?? output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
-    outputHash: event.outputHash ?? (output.length === 0 ? null : context.hash(output)),
-    truncated: result.meta.truncated === true,
-    handle: handle?.id ?? null,
-    ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
   };
-}
-
-/** Returns what is known of a call before its tool runs. */
-export function toStarted(
-  event: Omit<EndEvent, 'type' | 'result'>,
-  context: RecordContext,
-  since: number,
-): StartedRecord {
-  const result = { ok: true, content: [], meta: { durationMs: 0 } } as unknown as ToolResult;
-  const record = toRecord({ ...event, type: 'end', result }, { ...context, contents: false });
-  const { time, decision, code, durationMs, exitCode, outputBytes, outputHash, truncated, handle, ...known } = record;
-  return { started: time, since, ...known };
 }
 
 /** Returns the record of a call whose process ended before it did. */
