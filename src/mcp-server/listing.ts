@@ -199,7 +199,7 @@ export interface Listings {
 const MAX_LISTINGS = 200;
 
 export function createListings(toolbox: Toolbox, onError?: (error: Error) => void): Listings {
-  const known = new Map<string, LiveListing>();
+  const known = new Map<string | undefined, LiveListing>();
   const listeners = new Set<(kind: ListKind, identity: Identity | undefined) => void>();
   const open = (identity: Identity | undefined): LiveListing => {
     const listing = createLiveListing(toolbox, toCaller(identity), onError);
@@ -211,7 +211,7 @@ export function createListings(toolbox: Toolbox, onError?: (error: Error) => voi
   return {
     of(identity) {
       // Groups may change with every token, and the profile with the configuration.
-      const key = JSON.stringify([identityKey(identity), identity?.groups, identity?.profile]);
+      const key = identity && JSON.stringify([identityKey(identity), identity.groups, identity.profile]);
       const listing = known.get(key) ?? open(identity);
       known.delete(key);
       known.set(key, listing);
