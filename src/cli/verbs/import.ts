@@ -6,7 +6,7 @@ import { count, sanitize } from '../../core/text.js';
 import { agentHomes } from '../../install/environment.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
-import { importMind, type LeftOver } from '../../install/mind/import.js';
+import { importMind, type LeftOver, type MindProposal } from '../../install/mind/import.js';
 import { type MindState, readMindState } from '../../install/mind/state.js';
 import { unknownChoice } from '../choices.js';
 import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
@@ -54,12 +54,9 @@ export const importSystem: Verb = {
       };
       const { sources, items, left, done } = await importMind(state, environment, {
         files,
-        async agree(plan, kept, inventory) {
-          if (!json && (dryRun || !flags.has('yes'))) {
-            showPlan(terminal, plan, inventory);
-            showHooks(terminal, plan.hooks);
-          }
-          if (!json) printLeft(call, kept);
+        async agree(proposal) {
+          if (!json && (dryRun || !flags.has('yes'))) showProposal(call, proposal, homes);
+          if (!json) printLeft(call, proposal.left);
           return !dryRun && confirm(call, `Take over ${what}?`, 'the installation');
         },
       });
@@ -75,6 +72,17 @@ export const importSystem: Verb = {
     });
   },
 };
+
+function showProposal(
+  { terminal }: VerbCall,
+  { plan, sources, inventory }: MindProposal,
+  homes: readonly string[],
+): void {
+  for (const id of sources) terminal.err(`  add      ${sanitize(id)}\n`);
+  if (homes.length > 0) terminal.err(`  homes    ${sanitize(homes.join(', '))}\n`);
+  showPlan(terminal, plan, inventory);
+  showHooks(terminal, plan.hooks);
+}
 
 function printLeft({ terminal }: VerbCall, left: readonly LeftOver[]): void {
   for (const { what, why } of left)

@@ -38,11 +38,17 @@ export interface MindImport {
   readonly done: boolean;
 }
 
+/** What an import would do. */
+export interface MindProposal extends Pick<MindImport, 'sources' | 'left'> {
+  readonly plan: InstallPlan;
+  readonly inventory: Inventory;
+}
+
 interface ImportOptions {
   /** Further files to write in the same change. */
   readonly files: readonly FileEdit[];
-  /** Sees the plan; nothing is changed unless it returns true. */
-  readonly agree: (plan: InstallPlan, left: readonly LeftOver[], inventory: Inventory) => Promise<boolean>;
+  /** Nothing is changed unless it returns true. */
+  readonly agree: (proposal: MindProposal) => Promise<boolean>;
 }
 
 /** Changes nothing of mind but links to its store, and no file of the user: what cannot be installed keeps its link. */
@@ -60,7 +66,7 @@ export async function importMind(
     const plan = planAvailable(chooseItems(found, state, inventory, left), inventory);
     const replaces = findReplaced(plan, found, state, left);
     const sources = [...new Set(ids.values())];
-    if (!(await agree(plan, left, inventory)))
+    if (!(await agree({ plan, sources, left, inventory })))
       return { sources, items: previewPlan(plan, inventory), left, done: false };
     const before = readTextFile(paths.sourcesFile) ?? null;
     const after = printSources(records);

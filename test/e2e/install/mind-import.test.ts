@@ -228,6 +228,7 @@ describe('one change', () => {
     const { stderr } = await workspace.run('import', 'mind', '--dry-run');
     expect(stderr).toContain('~/.claude/skills/greet is in the way'.replace('~', workspace.home));
     expect(stderr).toContain('link     ~/.other/skills/plain');
+    expect(stderr).toContain('add      local\n');
     const done: Report = await workspace.json('import', 'mind', '--yes');
     const names = ({ items }: Report): string[] => items.map(({ kind, effective }) => `${kind}:${effective}`).sort();
     expect(names(done)).toEqual(['rule:tone', 'skill:plain']);
