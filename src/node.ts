@@ -138,7 +138,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     beforeRun: files.beforeRun,
     world,
   });
-  const tools = createCatalogs({ options, machine, files, workspace, formats, upstreams });
+  const tools = createCatalogs({ options, machine, files, workspace, formats, upstreams, network });
   const notifier = createNotifier({
     approvals: files.state.approvals,
     settings: () => workspace.snapshot().settings.approvals.notify,
@@ -299,9 +299,10 @@ interface CatalogParts {
   readonly workspace: Workspace;
   readonly formats: readonly Format[];
   readonly upstreams: Upstreams;
+  readonly network: Network;
 }
 
-function createCatalogs({ options, machine, files, workspace, formats, upstreams }: CatalogParts) {
+function createCatalogs({ options, machine, files, workspace, formats, upstreams, network }: CatalogParts) {
   const { world, wieldHome } = machine;
   const toSchema: ToSchema = (json, side) => createJsonSchema(json, { closed: side === 'input' });
   const shippedIndex = createShippedIndex({ version: INDEX_VERSION, toSchema, world });
@@ -314,6 +315,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     search: () => search,
     cascade: () => cascade,
     remoteSkills,
+    createFetch: network.createFetch,
     suspended: files.programs,
     stores: files.stores,
     background: files.background,
@@ -368,7 +370,6 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
 interface PartsOptions extends Omit<CatalogParts, 'formats'> {
   readonly tools: ReturnType<typeof createCatalogs>;
   readonly modules: ModuleExecutor;
-  readonly network: Network;
   readonly secrets: KnownSecrets;
   /** Those that calls use. */
   readonly approvals: Approvals;

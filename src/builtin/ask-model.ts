@@ -12,7 +12,14 @@ export interface AskModelOptions {
   readonly system: string;
   readonly prompt: string;
   readonly signal: AbortSignal;
+  readonly createFetch: CreateModelFetch;
 }
+
+/** Creates what sends requests to one address; confidential ones are encrypted. */
+export type CreateModelFetch = (options: {
+  readonly url: string;
+  readonly confidential: boolean;
+}) => (url: string, init: RequestInit) => Promise<Response>;
 
 interface Wire {
   readonly url: string;
@@ -61,16 +68,14 @@ const MAX_CHARACTERS = 64 * 1024;
 
 /** Returns the answer of the model as text. Throws `unavailable`. */
 export async function askModel(options: AskModelOptions): Promise<string> {
-  const { model, key, signal } = options;
+  const { model, key, signal, createFetch } = options;
   const wire = WIRES[model.provider];
   const url = `${(model.url ?? wire.url).replace(/\/+$/, '')}${wire.path}`;
   try {
-    const response = await fetch(url, {
+    const response = await createFetch({ url, confidential: key !== undefined })(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(key === undefined ? {} : wire.headers(key)) },
       body: JSON.stringify(wire.body(options)),
-      // The key is only sent to the configured address.
-      redirect: 'error',
       signal,
     });
     if (!response.ok) throw new Error(`it answered ${response.status}`);

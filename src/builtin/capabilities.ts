@@ -8,7 +8,7 @@ import type { Tool } from '../core/tool.js';
 import { containedPath } from '../files/contained-path.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
-import { askModel } from './ask-model.js';
+import { askModel, type CreateModelFetch } from './ask-model.js';
 import { defineBuiltin } from './builtin.js';
 import { describeThemes, namesTool } from './inventory.js';
 
@@ -17,6 +17,7 @@ export interface CapabilitiesOptions {
   readonly tools: (snapshot: Snapshot) => Promise<readonly Tool[]>;
   /** The environment that holds the key of the configured model. */
   readonly env: World['env'];
+  readonly createFetch: CreateModelFetch;
 }
 
 const SYSTEM =
@@ -54,7 +55,7 @@ export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
 const NO_TOOLS = '- No tools are known.';
 
 async function makeLines(
-  { tools, env }: CapabilitiesOptions,
+  { tools, env, createFetch }: CapabilitiesOptions,
   snapshot: Snapshot,
   signal: AbortSignal,
 ): Promise<string[]> {
@@ -64,7 +65,7 @@ async function makeLines(
   if (model === undefined || seen.length === 0) return themes.length > 0 ? themes : [NO_TOOLS];
   const prompt = seen.map(({ name, description }) => `${name}: ${sanitize(description).slice(0, 500)}`).join('\n');
   const key = model.keyVariable === undefined ? undefined : env[model.keyVariable];
-  const answer = await askModel({ model, key, system: SYSTEM, prompt, signal });
+  const answer = await askModel({ model, key, system: SYSTEM, prompt, signal, createFetch });
   const names = seen.map((tool) => tool.name);
   // Lines of the model that have the wrong form or contain a tool name are dropped.
   const lines = answer

@@ -13,7 +13,7 @@ import type { Stores } from '../core/store.js';
 import type { Tool } from '../core/tool.js';
 import { listTools, type SearchTools } from '../runtime/list.js';
 import { createBackgroundTools } from './background.js';
-import { createCapabilitiesTool } from './capabilities.js';
+import { type CapabilitiesOptions, createCapabilitiesTool } from './capabilities.js';
 import { createDescribeTools } from './describe-tools.js';
 import { createMcpTools } from './mcp.js';
 import { createQueryResultTool } from './query-result.js';
@@ -24,7 +24,9 @@ import { createReadSkillTool, createRunScriptTool, type ReadSkillOptions } from 
 import { mayName, readableRemoteSkills, readableSkills } from './visibility.js';
 import { createWorkdirTool } from './workdir.js';
 
-export interface CreateBuiltinsOptions extends Pick<ReadSkillOptions, 'missing'> {
+export interface CreateBuiltinsOptions
+  extends Pick<ReadSkillOptions, 'missing'>,
+    Pick<CapabilitiesOptions, 'createFetch'> {
   readonly workspace: Workspace;
   readonly queries: QueryOptions;
   /** Functions, because these are created after the built-in tools. */
@@ -92,6 +94,7 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
     createCapabilitiesTool({
       tools: (snapshot) => list({ kind: 'model', door: 'library' }, snapshot),
       env: queries.world.env,
+      createFetch: options.createFetch,
     }),
   ];
 }

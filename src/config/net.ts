@@ -1,6 +1,5 @@
 // The table `[net]`: the proxy of the network, its exceptions, and further certificate authorities.
 
-import { isIP } from 'node:net';
 import { checked, described, type Shape, strings, text } from '../core/shape.js';
 
 /** The address of a proxy. */
@@ -34,6 +33,7 @@ export const exceptions: Shape<readonly string[]> = checked(
 export const caFile: Shape<string> = text('the path of a file, absolute or from the home', /^(?:\/|~\/)[^\0]+$/);
 
 function isException(text: string): boolean {
+  const { isIP } = process.getBuiltinModule('node:net');
   const [, address = '', bits] = /^([\da-fA-F:.]+)\/(\d{1,3})$/.exec(text) ?? [];
   if (bits !== undefined) return isIP(address) !== 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
   if (isIP(text) !== 0) return true;

@@ -71,6 +71,13 @@ describe('edges', () => {
     expect(uses(/\bshell:|execSync|(?<!\.)\bexec\(['"`]/, /^$/)).toEqual([]);
   });
 
+  test('requests to other machines are sent by the network of the settings', () => {
+    expect(uses(/createGuardedFetch/, /^(net\/(fetch|routes)|executors\/http\/exchange)\.ts$/)).toEqual([]);
+    const isBound = /(?:const|let|function) fetch\b|\bfetch(?:,|:| \})|\bfetch\([^)]*\)(?:: [\w<>]+)? \{/;
+    const global = sources.filter(({ text }) => /(?<![.\w#])fetch\(/.test(text) && !isBound.test(text));
+    expect(global.map(({ file }) => file).filter((file) => !file.startsWith('ui/page/'))).toEqual([]);
+  });
+
   test('rmSync, which hides the code of an error in Node 24, is not used', () => {
     expect(uses(/\brmSync\b/, /^files\/remove\.ts$/)).toEqual([]);
   });

@@ -354,4 +354,18 @@ describe.concurrent('every request', () => {
     await toolbox.call('ask', {}, { caller: { kind: 'model', door: 'mcp' } });
     await vi.waitFor(() => expect(proxy.asked).toContain('CONNECT hooks.test:443'), { timeout: 10_000 });
   });
+
+  spec('NET-1', 'to the model of the configuration takes the way of the proxy', async () => {
+    const proxy = await startProxy();
+    const workspace = createWorkspace();
+    workspace.script('hello', '#!/bin/sh\n# @description Says hello.\necho hi\n');
+    const model = '[model]\nprovider = "openai"\nname = "small"\nkey = "K"\nurl =';
+    const refresh = async (url: string) => {
+      workspace.config(`[net]\nproxy = "${proxy.url}"\n${model} "${url}"\n`);
+      return workspace.toolbox({ env: { ...workspace.env, K: 'x' } }).call('capabilities_refresh', {});
+    };
+    expect((await refresh('https://model.test')).error?.message).toContain('refused to connect to model.test:443');
+    expect((await refresh('http://model.test')).error?.message).toContain('unencrypted');
+    expect(proxy.asked).toEqual(['CONNECT model.test:443']);
+  });
 });
