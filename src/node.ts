@@ -66,6 +66,7 @@ import { createSearch, listTools } from './runtime/list.js';
 import { createObservers } from './runtime/observers.js';
 import type { CallParts } from './runtime/parts.js';
 import { createJsonSchema } from './schema/json.js';
+import { createShippingRecorder } from './state/audit-shipper.js';
 import { createFileState } from './state/files.js';
 import { createNotifier } from './state/notify.js';
 import type { State } from './state/state.js';
@@ -382,6 +383,15 @@ function createParts(parts: PartsOptions): CallParts {
   const { world } = machine;
   const { catalog, references, cascade } = tools;
   const { beforeRun, recorder, state, stores, pins, packages, background } = files;
+  const shipped = createShippingRecorder(recorder, {
+    directory: recorder.directory,
+    settings: () => workspace.snapshot().settings.audit,
+    file: join(machine.wieldHome, 'config.toml'),
+    world,
+    secrets,
+    createFetch: network.createFetch,
+    warn: options.warn ?? (() => {}),
+  });
   return {
     workspace,
     catalog,
@@ -411,7 +421,7 @@ function createParts(parts: PartsOptions): CallParts {
       world,
     }),
     limiter: state.limiter,
-    observers: createObservers({ recorder, meter: options.meter, debug: world.debug }),
+    observers: createObservers({ recorder: shipped, meter: options.meter, debug: world.debug }),
     middleware: createMiddleware(options.middleware ?? []),
     stores,
   };

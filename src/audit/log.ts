@@ -13,9 +13,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { SinkSettings } from '../core/settings.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { checkStateDirectory, findUnsafe, toFileError, unsafeState } from '../files/state.js';
 import { addNote, type Chain, createChain } from './chain.js';
+import { findSlowest } from './positions.js';
 import { MAX_LINE } from './record.js';
 
 export interface AuditLog {
@@ -31,6 +33,8 @@ export interface LogSizes {
   readonly rotateBytes: number;
   /** Number of full files that are kept. */
   readonly keep: number;
+  /** Those that must get a file before it is removed. */
+  readonly sinks?: readonly SinkSettings[];
 }
 
 interface OpenFile {
@@ -66,34 +70,35 @@ export function createAuditLog(directory: string): AuditLog {
   };
 
   // Rotation opens the next number. Nothing is renamed, so parallel rotations have the same result.
-  const openNext = (after: number, keep: number): OpenFile => {
+  const openNext = (after: number, sizes: LogSizes): OpenFile => {
     close();
     const numbers = listFiles(directory);
     const newest = numbers.at(-1) ?? 0;
     const number = newest > after ? newest : after + 1;
     file = openFile(directory, number);
-    if (number > newest) follow(number, numbers, keep);
+    if (number > newest) follow(number, numbers, sizes);
     return file;
   };
 
   // Noted in this order, so that a crash in between is not taken for more (OBS-10).
-  const follow = (number: number, older: readonly number[], keep: number): void => {
+  const follow = (number: number, older: readonly number[], { keep, sinks = [] }: LogSizes): void => {
     const newest = older.at(-1);
     if (newest === undefined) return;
     addNote(join(directory, notesName(newest)), { next: number }, O_CREAT);
-    const removed = older.slice(0, Math.max(0, older.length - keep));
+    const needed = findSlowest(directory, sinks)?.file ?? Number.POSITIVE_INFINITY;
+    const removed = older.slice(0, Math.max(0, older.length - keep)).filter((old) => old < needed);
     if (removed.length === 0) return;
     addNote(join(directory, notesName(number)), { pruned: removed.at(-1)! }, O_CREAT);
     for (const name of removed.flatMap((old) => [fileName(old), notesName(old)])) tryUnlink(join(directory, name));
   };
 
   // Reopens a file that was moved or removed, and rotates a full one.
-  const openCurrent = ({ rotateBytes, keep }: LogSizes): { current: OpenFile; size: number } => {
+  const openCurrent = (sizes: LogSizes): { current: OpenFile; size: number } => {
     for (let opened = 0; opened < MAX_OPENED; opened++) {
-      const current = file ?? openNext(0, keep);
+      const current = file ?? openNext(0, sizes);
       const stats = statSync(current.path, { throwIfNoEntry: false });
       if (stats === undefined || stats.ino !== current.inode || stats.dev !== current.device) close();
-      else if (stats.size >= rotateBytes) openNext(current.number, keep);
+      else if (stats.size >= sizes.rotateBytes) openNext(current.number, sizes);
       else return { current, size: stats.size };
     }
     throw new Error('its files are removed or filled as fast as they are created');

@@ -9,13 +9,15 @@ export const approverList: Shape<readonly string[]> = list(
   'an array of users and groups',
 );
 
-const ADDRESS = /^https:\/\/[^\s@#]+$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s@#]*)?$/;
+/** An address that secrets may be sent to. */
+export const HOOK_ADDRESS =
+  /^https:\/\/[^\s@#]+$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s@#]*)?$/;
 
 /** A command or an address; only messages to an address are signed. */
 export const notifyTable: Shape<NotifySettings> = checked(
   object({
     command: optional(list(text('a program or argument', /[\s\S]/), 'an array with a program and its arguments')),
-    url: optional(text('an address such as "https://chat.example.com/hook"', ADDRESS)),
+    url: optional(text('an address such as "https://chat.example.com/hook"', HOOK_ADDRESS)),
     secret: optional(reference),
   }),
   ({ command, url, secret }, fail) => {

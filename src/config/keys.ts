@@ -29,6 +29,7 @@ import { maskAddress } from '../upstream/entries/mask.js';
 import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
 import { allowedServers, allowedSources, signers } from './allowance.js';
 import { approverList, notifyTable } from './approvals.js';
+import { auditSinks, maskSinks } from './audit-sinks.js';
 import { caFile, exceptions, proxyAddress } from './net.js';
 import { openApiTable, reference } from './openapi.js';
 import { ruleTest } from './rule-tests.js';
@@ -276,6 +277,12 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'audit.required': own(FLAG, 'audit.required', 'Refuse calls that cannot be recorded', RESTRICTS),
   'audit.rotate': own(SIZE, 'audit.rotateBytes', 'Size at which a new log file is started'),
   'audit.keep': own(COUNT, 'audit.keep', 'Number of full log files to keep'),
+  'audit.sinks': own(
+    { word: 'tables', shape: auditSinks },
+    'audit.sinks',
+    'Where its lines are [sent](audit.md#sending-it-elsewhere): `file`, `url` with `secret`, `syslog` or `otlp`, and `full`',
+    { mask: maskSinks, ...RESTRICTS },
+  ),
   middleware: key(
     { word: 'tables', shape: middlewareEntry },
     'joins',

@@ -72,6 +72,8 @@ export interface Settings {
     readonly rotateBytes: number;
     /** Number of full log files to keep. */
     readonly keep: number;
+    /** Where its lines are sent (OBS-11). */
+    readonly sinks: readonly SinkSettings[];
   };
   /** Built-in tools offered to models, by name or group (SRV-14). */
   readonly offer: readonly string[];
@@ -119,6 +121,20 @@ export interface NetSettings {
   readonly noProxy: readonly string[];
   /** A file of certificate authorities, besides those of Node. */
   readonly ca?: string;
+}
+
+/** A receiver of the audit log: one of `file`, `url`, `syslog` and `otlp`. */
+export interface SinkSettings {
+  readonly file?: string | undefined;
+  readonly url?: string | undefined;
+  /** `unix:/dev/log`, `tcp://host:port` or `udp://host:port`. */
+  readonly syslog?: string | undefined;
+  /** OpenTelemetry logs, to the address in `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  readonly otlp?: true | undefined;
+  /** A reference to the bearer token of `url`. */
+  readonly secret?: string | undefined;
+  /** What happens if it is not reached for so long that the log would lose lines: `drop`, the default, or `block` calls. */
+  readonly full?: 'drop' | 'block' | undefined;
 }
 
 /** Who approves calls of models. */
@@ -251,7 +267,7 @@ export const DEFAULT_SETTINGS: Settings = {
   env: { pass: [], from: {} },
   view: WHOLE_VIEW,
   tools: new Map(),
-  audit: { contents: false, required: false, rotateBytes: 10 * 1024 * 1024, keep: 5 },
+  audit: { contents: false, required: false, rotateBytes: 10 * 1024 * 1024, keep: 5, sinks: [] },
   offer: [],
   roots: [],
   homes: [],

@@ -1,0 +1,46 @@
+// How far each sink of the configuration has got the audit log (OBS-11).
+
+import { join } from 'node:path';
+import type { SinkSettings } from '../core/settings.js';
+import { integer, object } from '../core/shape.js';
+import { hashTexts } from '../files/digest.js';
+import { readStateAs } from '../files/read.js';
+
+const POSITION = object(
+  {
+    version: integer(1),
+    /** Number of a file. */
+    file: integer(),
+    offset: integer(),
+    /** How often in a row it could not be sent, and when it is tried again, by all processes. */
+    failures: integer(),
+    retryAt: integer(),
+  },
+  { unknown: 'drop' },
+);
+
+/** Returns the path of the files about a sink, without their endings. A sink is known by its address. */
+export function sinkPath(directory: string, { file, url, syslog }: SinkSettings): string {
+  const kind = url !== undefined ? 'url' : file !== undefined ? 'file' : syslog !== undefined ? 'syslog' : 'otlp';
+  return join(directory, 'sinks', `${kind}-${hashTexts([url ?? file ?? syslog ?? '']).slice(0, 16)}`);
+}
+
+export function readPosition(directory: string, sink: SinkSettings) {
+  return readStateAs(POSITION, `${sinkPath(directory, sink)}.json`);
+}
+
+/** Names a sink without its credentials. */
+export function describeSink({ file, url, syslog }: SinkSettings): string {
+  if (url !== undefined) return new URL(url).origin;
+  return file ?? syslog ?? 'the OpenTelemetry endpoint';
+}
+
+/** Returns the sink that blocks calls and is furthest behind, and the file that it needs next. */
+export function findSlowest(
+  directory: string,
+  sinks: readonly SinkSettings[],
+): { readonly sink: SinkSettings; readonly file: number } | undefined {
+  const blocking = sinks.filter(({ full }) => full === 'block');
+  const found = blocking.map((sink) => ({ sink, file: readPosition(directory, sink)?.file ?? 0 }));
+  return found.sort((a, b) => a.file - b.file)[0];
+}

@@ -1,0 +1,166 @@
+// Sends lines of the audit log: to a file, to an address, to syslog, or as OpenTelemetry logs. Throws if they are not accepted.
+
+import { appendFile } from 'node:fs/promises';
+import { connect, type NetConnectOpts } from 'node:net';
+import { dirname } from 'node:path';
+import { orNothing, ToolError, toToolError } from '../core/error.js';
+import { addSecrets, type KnownSecrets } from '../core/redact.js';
+import type { SinkSettings } from '../core/settings.js';
+import type { World } from '../core/snapshot.js';
+import type { CreateFetch } from '../net/fetch.js';
+import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
+import { runProcess } from '../process/spawn.js';
+import { expandCredentials } from '../upstream/entries/expand.js';
+
+export interface TransportOptions {
+  /** The file of the settings, which references are relative to. */
+  readonly file: string;
+  readonly world: World;
+  /** Credentials of sinks are added. */
+  readonly secrets: KnownSecrets;
+  readonly createFetch: CreateFetch;
+}
+
+type Options = TransportOptions & { readonly signal: AbortSignal };
+
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 64 * 1024;
+// Facility 13, log audit, and severity 6, informational.
+const PRIORITY = 13 * 8 + 6;
+
+export async function sendLines(sink: SinkSettings, lines: readonly string[], options: Options): Promise<void> {
+  const { world } = options;
+  if (sink.file !== undefined) {
+    const path = sink.file.replace(/^~(?=\/)/, () => world.home ?? '~');
+    await appendFile(path, toNdjson(lines), { mode: 0o600 });
+  } else if (sink.url !== undefined) {
+    const headers = { 'content-type': 'application/x-ndjson', ...(await authorize(sink.url, sink.secret, options)) };
+    await post(sink.url, headers, toNdjson(lines), options);
+  } else if (sink.syslog !== undefined) await sendSyslog(sink.syslog, lines, options);
+  else await sendOtlp(lines, options);
+}
+
+const toNdjson = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+
+async function authorize(
+  url: string,
+  secret: string | undefined,
+  { world, file, secrets }: Options,
+): Promise<Record<string, string>> {
+  if (secret === undefined) return {};
+  const given = { name: 'audit.sinks', url, values: [secret], file };
+  const { values, secrets: found } = await expandCredentials(given, { world, workdir: dirname(file) });
+  addSecrets(secrets, found);
+  return { authorization: `Bearer ${values[0]}` };
+}
+
+async function post(url: string, headers: Record<string, string>, body: string, options: Options): Promise<void> {
+  const { createFetch, signal } = options;
+  const fetch = createFetch({ url, confidential: true, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+  const response = await fetch(url, { method: 'POST', headers, body, signal });
+  await response.body?.cancel();
+  if (!response.ok) throw new ToolError('unavailable', `status ${response.status}`);
+}
+
+async function sendSyslog(address: string, lines: readonly string[], options: Options): Promise<void> {
+  const { world } = options;
+  const messages = lines.map((line) => toMessage(line, world));
+  if (address.startsWith('unix:')) return sendToSocket(address.slice('unix:'.length), messages, lines, options);
+  const { protocol, hostname, port } = new URL(address);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (protocol === 'udp:') return sendDatagrams({ host, port: Number(port) }, messages);
+  // Counted (RFC 6587): lines contain no newline, but receivers need not know that.
+  return sendStream(
+    { host, port: Number(port) },
+    messages.map((text) => `${Buffer.byteLength(text)} ${text}`).join(''),
+  );
+}
+
+/** A message of RFC 5424. */
+function toMessage(line: string, { env }: World): string {
+  const record = orNothing(() => JSON.parse(line) as { time?: string; started?: string; pid?: number });
+  const time = record?.time ?? record?.started ?? '-';
+  return `<${PRIORITY}>1 ${time} ${env.HOSTNAME ?? '-'} wield ${record?.pid ?? '-'} audit - ${line}`;
+}
+
+// Streams are written here; a socket of datagrams, which Node cannot use, by the program `logger`.
+async function sendToSocket(path: string, messages: readonly string[], lines: readonly string[], options: Options) {
+  try {
+    await sendStream({ path }, messages.map((text) => `${text}\n`).join(''));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPROTOTYPE') throw error;
+    const { world, signal } = options;
+    const program = findProgram('logger', searchPath(world));
+    if (program === undefined)
+      throw new ToolError('unavailable', 'the program logger was not found', {
+        hint: 'install it, or use tcp:// or udp://',
+      });
+    const argv = [program, '--socket', path, '--tag', 'wield', '--priority', 'authpriv.info', '--size', `${MAX_BYTES}`];
+    const input = { argv, cwd: '/', environment: baseEnvironment(world, []), stdin: toNdjson(lines), signal };
+    const outcome = await runProcess({ ...input, timeoutMs: TIMEOUT_MS, outputBytes: MAX_BYTES }, world);
+    if (outcome.ending !== 'exit' || outcome.exitCode !== 0)
+      throw new ToolError('unavailable', `logger: ${outcome.stderr.toString('utf8').trim() || outcome.ending}`);
+  }
+}
+
+// Accepted when the receiver has closed its side without an error: it has read everything then.
+function sendStream(to: NetConnectOpts, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(to);
+    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new ToolError('timeout', 'it did not respond')));
+    socket.once('error', reject);
+    socket.once('close', () => resolve());
+    socket.resume().end(text);
+  });
+}
+
+async function sendDatagrams({ host, port }: { host: string; port: number }, messages: readonly string[]) {
+  const { createSocket } = await import('node:dgram');
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  try {
+    for (const text of messages)
+      await new Promise<void>((resolve, reject) => {
+        socket.send(text, port, host, (error) => (error ? reject(toToolError(error)) : resolve()));
+      });
+  } finally {
+    socket.close();
+  }
+}
+
+async function sendOtlp(lines: readonly string[], options: Options): Promise<void> {
+  const { env } = options.world;
+  const base = env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const url = env.OTEL_EXPORTER_OTLP_LOGS_ENDPOINT ?? (base && `${base.replace(/\/+$/, '')}/v1/logs`);
+  if (!url || !URL.canParse(url))
+    throw new ToolError('unavailable', 'OTEL_EXPORTER_OTLP_ENDPOINT is not an address', {
+      hint: 'set it, for example to http://localhost:4318',
+    });
+  const given = env.OTEL_EXPORTER_OTLP_LOGS_HEADERS ?? env.OTEL_EXPORTER_OTLP_HEADERS ?? '';
+  const pairs = given.split(',').flatMap((pair) => {
+    const [name = '', value] = pair
+      .split(/=(.*)/s)
+      .map((part) => orNothing(() => decodeURIComponent(part.trim())) ?? '');
+    return value === undefined || name === '' ? [] : [[name, value]];
+  });
+  const headers = { 'content-type': 'application/json', ...Object.fromEntries(pairs) };
+  await post(url, headers, JSON.stringify(toLogs(lines, env)), options);
+}
+
+const text = (key: string, value: string) => ({ key, value: { stringValue: value } });
+
+/** The body of an OTLP/HTTP request with logs, as JSON. */
+function toLogs(lines: readonly string[], env: World['env']): object {
+  const logRecords = lines.map((line) => {
+    const record = orNothing(() => JSON.parse(line) as { time?: string; started?: string; code?: string | null });
+    const at = Date.parse(record?.time ?? record?.started ?? '');
+    return {
+      timeUnixNano: Number.isNaN(at) ? '0' : `${BigInt(at) * 1_000_000n}`,
+      severityNumber: record?.code == null ? 9 : 13,
+      severityText: record?.code == null ? 'INFO' : 'WARN',
+      body: { stringValue: line },
+      attributes: [text('event.name', record?.started === undefined ? 'wield.audit.ended' : 'wield.audit.started')],
+    };
+  });
+  const resource = { attributes: [text('service.name', env.OTEL_SERVICE_NAME ?? 'wield')] };
+  return { resourceLogs: [{ resource, scopeLogs: [{ scope: { name: 'wield.audit' }, logRecords }] }] };
+}

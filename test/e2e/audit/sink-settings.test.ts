@@ -1,0 +1,209 @@
+// `[audit] sinks`: receivers of the audit log.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, vi } from 'vitest';
+import { logText } from '../../support/audit.js';
+import { json, wield } from '../../support/cli.js';
+import { hasProgram } from '../../support/machine.js';
+import { shellScript } from '../../support/shell-script.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+function createCalling(sinks: string): Workspace {
+  const workspace = createWorkspace();
+  workspace.config(`[audit]\nsinks = [${sinks}]\n`);
+  workspace.script('hello', shellScript('echo hello'));
+  return workspace;
+}
+
+const call = (workspace: Workspace) => wield(workspace, ['call', 'hello']);
+
+/** Lines of the log, of all files. */
+const linesOf = (workspace: Workspace): string[] => logText(workspace).split('\n').filter(Boolean);
+
+interface Receiver {
+  readonly url: string;
+  readonly lines: string[];
+  readonly requests: IncomingMessage[];
+  /** The status of its answers. */
+  status: number;
+  server: Server;
+}
+
+async function listen(port = 0, into: string[] = []): Promise<Receiver> {
+  const receiver = { lines: into, requests: [] as IncomingMessage[], status: 200 };
+  const server = createHttpServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    receiver.requests.push(request);
+    if (receiver.status === 200) into.push(...body.split('\n').filter(Boolean));
+    response.writeHead(receiver.status).end();
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ingest`;
+  return Object.assign(receiver, { url, server });
+}
+
+describe('sinks of the configuration', () => {
+  spec('OBS-11', 'an address gets every line in order, with a bearer token that is in no file', async () => {
+    const receiver = await listen();
+    const workspace = createCalling(`{ url = "${receiver.url}", secret = "\${SIEM_TOKEN}" }`);
+    workspace.env.SIEM_TOKEN = 'token-of-the-siem';
+    for (let at = 0; at < 3; at++) expect((await call(workspace)).status).toBe(0);
+    expect(receiver.lines).toEqual(linesOf(workspace));
+    expect(receiver.lines).toHaveLength(6);
+    expect(receiver.requests[0]?.headers).toMatchObject({
+      authorization: 'Bearer token-of-the-siem',
+      'content-type': 'application/x-ndjson',
+    });
+    expect(logText(workspace)).not.toContain('token-of-the-siem');
+  });
+
+  spec('OBS-11', 'nothing is lost while it fails, is away or starts again; the call is not affected', async () => {
+    const first = await listen();
+    const workspace = createCalling(`{ url = "${first.url}" }`);
+    await call(workspace);
+    first.status = 503;
+    const failed = await call(workspace);
+    expect(failed).toMatchObject({ status: 0, stdout: 'hello\n' });
+    expect(failed.stderr).toMatch(/^warning {2}the audit log could not be sent to http:.*later: status 503\n$/);
+    const port = Number(new URL(first.url).port);
+    await new Promise((resolve) => first.server.close(resolve).closeAllConnections());
+    // Not tried again before its time.
+    await call(workspace);
+    const second = await listen(port, first.lines);
+    await vi.waitFor(async () => {
+      await call(workspace);
+      expect(second.lines.length).toBeGreaterThan(4);
+    }, 30_000);
+    expect(second.lines).toEqual(linesOf(workspace));
+  });
+
+  spec('OBS-11', 'a file and syslog over TCP get the same lines, from several processes once each', async () => {
+    let received = '';
+    const syslog = createTcpServer((socket) => {
+      socket.setEncoding('utf8').on('data', (text) => {
+        received += text;
+      });
+    });
+    await new Promise<void>((resolve) => syslog.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void syslog.close());
+    const { port } = syslog.address() as AddressInfo;
+    const workspace = createCalling(`{ file = "~/copy.jsonl" }, { syslog = "tcp://127.0.0.1:${port}" }`);
+    await Promise.all(Array.from({ length: 4 }, () => call(workspace)));
+    await call(workspace);
+    const lines = linesOf(workspace);
+    expect(lines).toHaveLength(10);
+    expect(readFileSync(join(workspace.home, 'copy.jsonl'), 'utf8').split('\n').filter(Boolean)).toEqual(lines);
+    const messages: string[] = [];
+    for (let rest = Buffer.from(received); rest.length > 0; ) {
+      const [length = '0'] = rest.toString('utf8', 0, 10).split(' ');
+      const start = length.length + 1;
+      messages.push(rest.toString('utf8', start, start + Number(length)));
+      rest = rest.subarray(start + Number(length));
+    }
+    expect(messages.map((text) => text.replace(/^<110>1 \S+ \S+ wield \d+ audit - /, ''))).toEqual(lines);
+  });
+
+  specIf(
+    hasProgram('logger') && hasProgram('python3'),
+    'logger or python3 is missing; to run: install bsdutils and python3',
+    'OBS-11',
+    'a socket of datagrams gets them by logger',
+    async () => {
+      const workspace = createWorkspace();
+      const socket = join(workspace.home, 'log');
+      const program = `import socket,sys\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\ns.bind(sys.argv[1])\nprint("ready",flush=True)\nwhile True: print(s.recv(70000).decode(),flush=True)`;
+      const receiver: ChildProcess = spawn('python3', ['-c', program, socket]);
+      onTestFinished(() => void receiver.kill());
+      let received = '';
+      receiver.stdout!.on('data', (chunk) => {
+        received += chunk;
+      });
+      await vi.waitFor(() => expect(received).toContain('ready'), 20_000);
+      workspace.config(`[audit]\nsinks = [{ syslog = "unix:${socket}" }]\n`);
+      workspace.script('hello', shellScript('echo hello'));
+      expect((await call(workspace)).stderr).toBe('');
+      await vi.waitFor(() => {
+        for (const line of linesOf(workspace)) expect(received).toContain(line);
+      }, 20_000);
+    },
+  );
+
+  spec('OBS-11', 'OpenTelemetry logs go to the address of its variables', async () => {
+    const receiver = await listen();
+    const workspace = createCalling('{ otlp = true }');
+    const { origin } = new URL(receiver.url);
+    Object.assign(workspace.env, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `${origin}/otel/`,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=a%20b',
+    });
+    await call(workspace);
+    const [request] = receiver.requests;
+    expect(request).toMatchObject({ url: '/otel/v1/logs' });
+    expect(request?.headers).toMatchObject({ 'x-api-key': 'a b', 'content-type': 'application/json' });
+    const [{ resource, scopeLogs }] = JSON.parse(receiver.lines.join('')).resourceLogs;
+    expect(resource.attributes).toEqual([{ key: 'service.name', value: { stringValue: 'wield' } }]);
+    const records = scopeLogs[0].logRecords;
+    expect(records.map((record: { body: { stringValue: string } }) => record.body.stringValue)).toEqual(
+      linesOf(workspace),
+    );
+    expect(records[0].timeUnixNano).toMatch(/^\d{19}$/);
+  });
+
+  spec(
+    'OBS-11',
+    'if it is away for long, calls wait and no line is lost, or lines are lost with a warning',
+    async () => {
+      const away = await listen();
+      await new Promise((resolve) => away.server.close(resolve));
+      const configure = (full: string): void =>
+        workspace.config(`[audit]\nrotate = "1KiB"\nkeep = 1\nsinks = [{ url = "${away.url}", full = "${full}" }]\n`);
+      const workspace = createCalling('');
+      configure('block');
+      const answers = [];
+      for (let at = 0; at < 5; at++) answers.push(json(await wield(workspace, ['call', 'hello', '--json'])));
+      expect(answers[0].ok).toBe(true);
+      expect(answers.at(-1).error).toMatchObject({
+        code: 'unavailable',
+        message: `nothing was run: ${new URL(away.url).origin} has not taken the audit log for too long`,
+      });
+      const written = linesOf(workspace);
+      expect(JSON.parse(written[0]!)).toMatchObject({ tool: 'hello', seq: 1 });
+      const back = await listen(Number(new URL(away.url).port));
+      await vi.waitFor(async () => {
+        await call(workspace);
+        expect(back.lines.slice(0, written.length)).toEqual(written);
+      }, 30_000);
+      expect((await call(workspace)).status).toBe(0);
+
+      back.status = 500;
+      configure('drop');
+      const said: string[] = [];
+      for (let at = 0; at < 4; at++) said.push((await call(workspace)).stderr);
+      back.status = 200;
+      await vi.waitFor(async () => {
+        said.push((await call(workspace)).stderr);
+        expect(said.join('')).toContain('lines of the audit log were removed before they were sent to http:');
+      }, 30_000);
+    },
+  );
+
+  spec('OBS-11 POL-9', 'a project cannot name one, and an invalid one is reported', async () => {
+    const receiver = await listen();
+    const workspace = createCalling('');
+    mkdirSync(join(workspace.dir, '.agents'), { recursive: true });
+    writeFileSync(join(workspace.dir, '.agents/config.toml'), `[audit]\nsinks = [{ url = "${receiver.url}" }]\n`);
+    await call(workspace);
+    expect(receiver.lines).toEqual([]);
+    workspace.config('[audit]\nsinks = [{ url = "http://siem.example.com/", file = "x" }]\n');
+    const refused = await call(workspace);
+    expect(refused.status).toBe(5);
+    expect(refused.stderr).toContain('audit.sinks');
+  });
+});
