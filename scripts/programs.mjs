@@ -46,6 +46,8 @@ const PROGRAMS = [
     input: { main: 'src/process/first-start-main.ts' },
     output: { format: 'cjs', minify: READABLE },
   },
+  // The broker of upstream servers.
+  { folder: 'broker', input: { main: 'src/upstream/broker/main.ts' }, output: { format: 'cjs', minify: READABLE } },
   // The thread that reads large documents.
   {
     folder: 'openapi',

@@ -56,6 +56,8 @@ export interface NodeToolboxOptions<Definition extends ToolDefinition = ToolDefi
   readonly trust?: boolean;
   /** Ends running tools even if this process is killed; for servers. */
   readonly guard?: boolean;
+  /** Shares the processes of servers with other sessions of this user, as the command does (UPS-117). */
+  readonly broker?: boolean;
   /** How long a listing waits for upstream servers that were never listed; `limits.listing` by default. */
   readonly upstreamPatienceMs?: number;
   /** Called with the servers that a listing waits for, and with an empty list at the end. */

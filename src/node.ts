@@ -137,6 +137,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     createFetch: network.createFetch,
     onChange: () => watching.wake(),
     beforeRun: files.beforeRun,
+    broker: options.broker,
     world,
   });
   const tools = createCatalogs({ options, machine, files, workspace, formats, upstreams, network });

@@ -155,6 +155,7 @@ function toToolboxOptions({ terminal, own }: Setup) {
   return {
     env,
     now,
+    broker: true,
     debug: own.debug,
     warn: (message: string) => terminal.err(`${warning}  ${sanitize(message)}\n`),
   };

@@ -323,6 +323,12 @@ export const KEYS: Readonly<Record<string, Key>> = {
     kind: 'server',
   }),
   'mcp.disabled': key(names('names of servers'), 'narrows', null, 'Disabled servers', RESTRICTS),
+  'mcp.broker': key(
+    FLAG,
+    'ignored',
+    'broker',
+    'Whether all sessions [share](../guides/upstream-servers.md#one-process-for-all-sessions) the processes of servers; by default not in containers and CI',
+  ),
   'mcp.allow': key(
     { word: 'tables', shape: allowedServers },
     'narrows',

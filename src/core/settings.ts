@@ -97,6 +97,8 @@ export interface Settings {
   readonly disabledServers: readonly string[];
   /** Servers that may be used; all without a list (POL-41). */
   readonly allowedServers: readonly Allowance<AllowedServer>[];
+  /** Whether sessions share processes of servers; undefined: not in containers and CI (UPS-117). */
+  readonly broker?: boolean | undefined;
   /** Sources that may be installed from; all without a list (POL-42). */
   readonly allowedSources: readonly Allowance<string>[];
   /** Who must have signed sources: OpenPGP fingerprints, SSH public keys, and files of them (INS-93). */

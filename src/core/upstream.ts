@@ -62,6 +62,8 @@ export interface StdioServer extends ServerBase {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Whether sessions share its process; absent: unless it is known to hold state of its client (UPS-117). */
+  readonly shared?: boolean;
 }
 
 export interface HttpServer extends ServerBase {

@@ -19,7 +19,7 @@ export function isStartedByTool(env: Readonly<Record<string, string | undefined>
 }
 
 /** Likewise for another process. Linux only. */
-function isToolProcess(pid: number): boolean {
+export function isToolProcess(pid: number): boolean {
   return hasVariable(pid) || isTool(pid, true);
 }
 
@@ -79,7 +79,8 @@ export function isHeldByTool(inode: string, uid: number): boolean {
   return suspects.length === 0 || suspects.some(isToolProcess);
 }
 
-function isOf(pid: number, uid: number): boolean {
+/** Whether a process belongs to a user. Linux only. */
+export function isOf(pid: number, uid: number): boolean {
   const status = readProc(`/proc/${pid}/status`) ?? '';
   return new RegExp(`^Uid:(?:\\t\\d+)*\\t${uid}(?:\\t|$)`, 'm').test(status);
 }

@@ -12,7 +12,7 @@ import { NO_PARAMETERS } from '../core/schema.js';
 import type { Settings } from '../core/settings.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
-import type { ServerEntry } from '../core/upstream.js';
+import type { ServerEntry, StdioServer } from '../core/upstream.js';
 import { digestParts } from '../files/digest.js';
 import { isLocked } from '../files/lock.js';
 import type { PinStore } from '../policy/pins.js';
@@ -64,8 +64,11 @@ export interface Upstreams {
   expandCredentials(plan: HttpPlan, scope: Pick<CallScope, 'snapshot' | 'options'>): Promise<ExpandedCredentials>;
   /** The configuration files that define servers. */
   readonly files: readonly string[];
-  /** Starts a server to list its tools, ignoring earlier failures; `restart` ends it first. Throws if that fails. */
-  refresh(server: ServerEntry, snapshot: Snapshot, how?: 'refresh' | 'restart'): Promise<void>;
+  /**
+   * Connects to a server to list its tools, ignoring earlier failures; `refresh` starts it again if no other session uses
+   * it, `restart` ends it first. Throws if that fails.
+   */
+  refresh(server: ServerEntry, snapshot: Snapshot, how?: 'list' | 'refresh' | 'restart'): Promise<void>;
   /** Describes the last connection of this process to a server. */
   connection(server: ServerEntry): Promise<ConnectionState | undefined>;
   /** Returns the state of each server, disabled ones last; starts nothing. */
@@ -105,7 +108,7 @@ export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): S
     addOrigin,
     assertAllowed: (server, known) => assertAllowed(server, snapshot().settings, known),
     states: () => states(snapshot()),
-    refresh: (server, how) => refresh(server, snapshot(), how),
+    refresh: (server, how = 'refresh') => refresh(server, snapshot(), how),
     approve: (tools) => approve(tools, snapshot()),
   };
 }
@@ -143,7 +146,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       throw redactError(toToolError(error), serverSecrets.of(server.name));
     }
   };
-  const refresh: Upstreams['refresh'] = (server, snapshot, how = 'refresh') =>
+  const refresh: Upstreams['refresh'] = (server, snapshot, how = 'list') =>
     withPool<unknown>(server, snapshot, async (pool, { user, ...settings }) => {
       // The list is that of this machine's login for users who have none (IDN-23).
       const isOwn = user !== undefined && (!isPerUser(server) || hasLogin(server, user, snapshot, options));
@@ -261,7 +264,9 @@ function describeUnlisted(server: ServerEntry, uri: string, configuration: strin
 // Hashes what decides what is started or called, with references as written, so that no secret is in the hash.
 function createConfigurationHash(workdir: string): (server: ServerEntry) => string {
   return memoize((server) => {
-    const { place, owner, installed, allow: _, deny: __, timeoutMs: ___, startTimeoutMs: ____, ...rest } = server;
+    const { place, owner, installed, ...own } = server;
+    // These decide how it is used.
+    const { allow, deny, timeoutMs, startTimeoutMs, shared, ...rest } = own as StdioServer;
     // A server of a workspace is a different one in another directory.
     const where = owner === 'workspace' ? workdir : '';
     return digestParts([owner, where, canonicalJson(rest), ...(installed ? [installed.digest] : [])]).slice(0, 32);

@@ -11,13 +11,15 @@ import { isStartedByTool } from '../process/ancestry.js';
 import { baseEnvironment, findProgram } from '../process/environment.js';
 import type { StartRequest } from '../process/start.js';
 import { readVersion } from '../workspace/machine.js';
+import type { SharedPlan } from './broker/plan.js';
+import { createSharing } from './broker/sharing.js';
 import type { Listing, StoredTool } from './catalog/listing-file.js';
 import type { Listings } from './catalog/listings.js';
 import { parseListing } from './catalog/parse-listing.js';
 import { type ToolListing, toInstructions } from './connection/fetch-listing.js';
 import type { NegotiatedVersion } from './connection/handshake.js';
 import type { StartSettings } from './connection/open.js';
-import { Pool } from './connection/pool.js';
+import { Pool, type PoolOptions } from './connection/pool.js';
 import { ProcessTransport } from './connection/process-transport.js';
 import { withReadMessages } from './connection/read-message.js';
 import { SseTransport } from './connection/sse-transport.js';
@@ -45,6 +47,8 @@ export interface LoadPoolOptions {
   readonly listings: Listings;
   readonly onChange: () => void;
   readonly beforeRun?: () => void;
+  /** Whether processes of servers are shared with other sessions of the user, where the configuration allows it. */
+  readonly broker?: boolean | undefined;
   readonly subjectToken?: OAuthOptions['subjectToken'];
   readonly createFetch: CreateFetch;
   readonly world: World;
@@ -59,26 +63,44 @@ const MAX_RECONNECT_MS = 600_000;
 const FIRST_START_MS = 10 * 60_000;
 
 export function loadPool(options: LoadPoolOptions): Pool {
-  const { workdir, configurationOf, lockOf, secrets, serverSecrets, listings, onChange, world } = options;
+  const { wieldHome, configurationOf, lockOf, serverSecrets, listings, onChange, world } = options;
+  const version = readVersion();
+  const redact: PoolOptions['redact'] = (value, server) => redactValue(value, serverSecrets.of(server));
+  const knownVersionOf = (server: ServerEntry) => listings.knownVersionOf(server) as NegotiatedVersion | undefined;
+  const toStart = async (entry: ServerEntry, server: ResolvedProcess, settings: StartSettings) => {
+    const isFirst = runnerOf(entry) !== undefined && listings.stored(entry) === undefined;
+    return planStart(server, settings, { ...options, lock: isFirst ? lockOf(entry) : undefined });
+  };
+  const sharing = createSharing({
+    wieldHome,
+    version,
+    world,
+    redact,
+    plan: async (entry, settings) => {
+      const { announces, user } = settings;
+      const server = (await createExpand(entry, settings, options)()) as ResolvedProcess;
+      const planned = await toStart(entry, server, settings);
+      const known = { knownVersion: knownVersionOf(entry), user: user && toUserKey(user) };
+      return { entry, ...planned, ...known, announces };
+    },
+  });
   return new Pool({
     world,
-    version: readVersion(),
-    redact: (value, server) => redactValue(value, serverSecrets.of(server)),
+    version,
+    redact,
     keyOf: configurationOf,
+    sharing: options.broker === true ? sharing : undefined,
     open: async (entry, settings) => {
-      // Trust was checked before: by the policy, or by the listing.
-      assertAccepted(entry);
-      const expand = async (): Promise<ResolvedServer> => {
-        const { server, secrets: found } = await expandWithSecrets(entry, { world, workdir });
-        addSecrets(secrets, found);
-        assertAllowed(entry, server, settings, options);
-        return server;
-      };
-      const isFirst = runnerOf(entry) !== undefined && listings.stored(entry) === undefined;
+      const expand = createExpand(entry, settings, options);
+      const server = await expand();
+      if (server.kind === 'stdio') {
+        const { request, first } = await toStart(entry, server, settings);
+        return new ProcessTransport(request, world, first);
+      }
       const allows = createAddressCheck(entry, settings, options.registryOf);
-      return openTransport(expand, settings, { ...options, allows, lock: isFirst ? lockOf(entry) : undefined });
+      return openAddress(server, async () => (await expand()) as HttpServer, settings, { ...options, allows });
     },
-    knownVersionOf: (server) => listings.knownVersionOf(server) as NegotiatedVersion | undefined,
+    knownVersionOf,
     mayHaveBoth: (server) => {
       const { kind, older } = (listings.stored(server)?.version ?? {}) as {
         readonly kind?: string;
@@ -123,36 +145,56 @@ function idOf({ name, offers }: Pick<RemoteTool, 'name' | 'offers'>): string {
   return `${offers} ${name}`;
 }
 
-interface OpenTransportOptions extends LoadPoolOptions {
+type ResolvedProcess = Extract<ResolvedServer, { kind: 'stdio' }>;
+
+// Returns a function that expands the references of an entry.
+function createExpand(entry: ServerEntry, settings: StartSettings, options: LoadPoolOptions) {
+  const { world, workdir, secrets } = options;
+  // Trust was checked before: by the policy, or by the listing.
+  assertAccepted(entry);
+  return async (): Promise<ResolvedServer> => {
+    const { server, secrets: found } = await expandWithSecrets(entry, { world, workdir });
+    addSecrets(secrets, found);
+    assertAllowed(entry, server, settings, options);
+    return server;
+  };
+}
+
+interface PlanStartOptions extends LoadPoolOptions {
   readonly lock: string | undefined;
+}
+
+// Returns what a process is started with, here or by the broker.
+async function planStart(
+  server: ResolvedProcess,
+  { env, sandbox }: StartSettings,
+  { world, wieldHome, beforeRun, lock }: PlanStartOptions,
+): Promise<Pick<SharedPlan, 'request' | 'first'>> {
+  beforeRun?.();
+  // Python would write compiled code next to the files that were accepted.
+  const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
+  const environment = { ...baseEnvironment(world, env.pass), ...own, ...server.env };
+  const argv = [server.command, ...server.args];
+  const request = { argv, cwd: server.cwd, environment };
+  const { applied, sandboxes } = serverProfiles(server, sandbox);
+  const first = lock === undefined || !mayGoOn(request, world) ? undefined : { lock, limitMs: FIRST_START_MS };
+  if (applied.length === 0) return { request, first };
+  const { sandboxServer } = await import('./connection/sandboxed.js');
+  const { name } = server;
+  return { request: await sandboxServer({ name, request, applied, sandboxes }, { world, wieldHome }), first };
+}
+
+interface OpenAddressOptions extends LoadPoolOptions {
   /** Throws if requests must not go to an address. */
   readonly allows: ((url: URL) => void) | undefined;
 }
 
-async function openTransport(
-  expand: () => Promise<ResolvedServer>,
-  { env, sandbox, user }: StartSettings,
-  { world, wieldHome, beforeRun, serverSecrets, subjectToken, createFetch, lock, allows }: OpenTransportOptions,
+async function openAddress(
+  server: HttpServer,
+  reread: () => Promise<HttpServer>,
+  { user }: StartSettings,
+  { world, wieldHome, serverSecrets, subjectToken, createFetch, allows }: OpenAddressOptions,
 ): Promise<UpstreamTransport> {
-  const server = await expand();
-  if (server.kind === 'stdio') {
-    beforeRun?.();
-    // Python would write compiled code next to the files that were accepted.
-    const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
-    const environment = { ...baseEnvironment(world, env.pass), ...own, ...server.env };
-    const argv = [server.command, ...server.args];
-    const request = { argv, cwd: server.cwd, environment };
-    const { applied, sandboxes } = serverProfiles(server, sandbox);
-    const first = lock === undefined || !mayGoOn(request, world) ? undefined : { lock, limitMs: FIRST_START_MS };
-    if (applied.length === 0) return new ProcessTransport(request, world, first);
-    const { sandboxServer } = await import('./connection/sandboxed.js');
-    const { name } = server;
-    return new ProcessTransport(
-      await sandboxServer({ name, request, applied, sandboxes }, { world, wieldHome }),
-      world,
-      first,
-    );
-  }
   const directory = toLoginDirectory(wieldHome, user);
   const fetch = createFetch({ url: server.url, headers: server.headers, limitsEvents: true, allows });
   const withToken = withLogin(fetch, {
@@ -162,7 +204,7 @@ async function openTransport(
     user,
     subjectToken,
     createFetch,
-    reread: async () => (await expand()) as HttpServer,
+    reread,
     remember: (tokens) => serverSecrets.remember(server.name, tokens),
   });
   if (server.transport === 'sse') return new SseTransport(new URL(server.url), withToken);

@@ -53,7 +53,7 @@ describe('edges', () => {
     expect(
       uses(
         /process\.exit\(/,
-        /^(cli\/(main|process-io)|executors\/module\/host\/main|process\/(helper|first-start)-main|code\/engine\/main)\.ts$/,
+        /^(cli\/(main|process-io)|executors\/module\/host\/main|process\/(helper|first-start)-main|upstream\/broker\/main|code\/engine\/main)\.ts$/,
       ),
     ).toEqual([]);
   });

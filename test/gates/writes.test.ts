@@ -24,6 +24,7 @@ const WITHOUT_LOCK: Readonly<Record<string, string>> = {
   'install/state.ts': 'holds the lock of installs',
   'install/apply/commit.ts': 'holds the lock of installs',
   'install/sources/check.ts': 'writes into a copy that only its process has',
+  'upstream/broker/main.ts': 'its starter holds the lock',
   'upstream/login/file.ts': 'its callers hold the lock of the login',
   'policy/approval-directory.ts': 'each record has its own file; answers hold the lock: createApprovalStore',
   'process/sandbox/filter.ts': 'the name is the hash of the contents',

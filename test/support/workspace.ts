@@ -38,6 +38,8 @@ export function createWorkspace(): Workspace {
     HOME: home,
     LANG: 'C.UTF-8',
     WIELD_HOME: join(home, '.wield'),
+    // Tests of the broker remove it.
+    WIELD_NO_BROKER: '1',
   };
   const write = (name: string, text: string | Uint8Array, mode = 0o644): string => {
     const path = join(dir, name);

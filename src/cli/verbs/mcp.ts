@@ -11,6 +11,7 @@ import { login, logout } from './mcp/login.js';
 import { refresh } from './mcp/refresh.js';
 import { remove } from './mcp/remove.js';
 import { type McpAction, STRAY_FLAG } from './mcp/server.js';
+import { restart, stop } from './mcp/shared.js';
 
 const ACTIONS: Readonly<Record<string, McpAction>> = {
   list,
@@ -18,6 +19,8 @@ const ACTIONS: Readonly<Record<string, McpAction>> = {
   remove,
   import: importServers,
   refresh,
+  restart,
+  stop,
   accept,
   login,
   logout,
@@ -28,7 +31,7 @@ const actions = Object.values(ACTIONS);
 export const mcp: Verb = {
   name: 'mcp',
   usage: actions.map(({ usage }) => `mcp ${usage}`).join('\n  wield '),
-  summary: 'Manage upstream MCP servers: list, add, remove, import, refresh, accept changes, log in.',
+  summary: 'Manage upstream MCP servers: list, add, remove, import, refresh, restart, accept changes, log in.',
   examples: actions.map(({ example }) => example),
   flags: joinFlags(),
   positionals: Number.POSITIVE_INFINITY,

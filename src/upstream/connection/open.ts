@@ -19,7 +19,7 @@ import { findBrokenCache } from './npx-cache.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** The settings that a server is started with. */
-export interface StartSettings extends Pick<Settings, 'env' | 'sandbox' | 'allowedServers'> {
+export interface StartSettings extends Pick<Settings, 'env' | 'sandbox' | 'allowedServers' | 'broker'> {
   /** What the server may request of clients (RSC-7). */
   readonly announces: readonly ClientCapability[];
   /** Whose login is used, if not that of this machine. */
@@ -30,11 +30,11 @@ const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
 /** Returns the settings of a server. It is told that clients support what no rule denies (RSC-7). */
 export function toStartSettings(server: ServerEntry, snapshot: Snapshot): StartSettings {
-  const { env, sandbox, allowedServers } = snapshot.settings;
+  const { env, sandbox, allowedServers, broker } = snapshot.settings;
   const announces = CLIENT_CAPABILITIES.filter(
     (capability) => findDenial(toClientTool(capability, server.name), MODEL, toRules(snapshot)) === undefined,
   );
-  return { env, sandbox, allowedServers, announces, user: findLoginUser(server, snapshot.user) };
+  return { env, sandbox, allowedServers, broker, announces, user: findLoginUser(server, snapshot.user) };
 }
 
 export interface OpenOptions {
@@ -51,7 +51,14 @@ export interface OpenOptions {
 
 export interface Opened {
   readonly connection: Connection;
-  readonly transport: UpstreamTransport;
+  /** What is known of its process. */
+  readonly transport: Pick<UpstreamTransport, 'exit' | 'lastLines'>;
+}
+
+export interface OpenHow {
+  readonly signal: AbortSignal;
+  /** Whether to try the older protocol version first. */
+  readonly older: 'first' | undefined;
 }
 
 const START_TIMEOUT_MS = 30_000;
@@ -67,7 +74,7 @@ export async function openConnection(
   server: ServerEntry,
   settings: StartSettings,
   options: OpenOptions,
-  { signal, older }: { readonly signal: AbortSignal; readonly older: 'first' | undefined },
+  { signal, older }: OpenHow,
 ): Promise<Opened> {
   // A package that is installed first has the time that its installer takes.
   let until: number | undefined;

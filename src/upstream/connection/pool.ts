@@ -9,8 +9,14 @@ import { createBackoff } from './backoff.js';
 import type { Connection } from './connection.js';
 import { serverLost, startFailure } from './failure.js';
 import type { ToolListing } from './fetch-listing.js';
-import { closedError, type Opened, type OpenOptions, openConnection, type StartSettings } from './open.js';
-import type { UpstreamTransport } from './transport.js';
+import {
+  closedError,
+  type Opened,
+  type OpenHow,
+  type OpenOptions,
+  openConnection,
+  type StartSettings,
+} from './open.js';
 
 export interface PoolOptions extends OpenOptions {
   /** Returns the key of a server's configuration; a changed configuration gets its own connection. */
@@ -23,6 +29,17 @@ export interface PoolOptions extends OpenOptions {
   readonly mayHaveBoth: (server: ServerEntry) => boolean;
   /** Called when a server could not be started. */
   readonly onFailure: (server: ServerEntry, error: ToolError) => void;
+  /** Opens connections to servers that are shared with other processes. */
+  readonly sharing?: Sharing | undefined;
+}
+
+/** Connections that this process shares with others. */
+export interface Sharing {
+  /** Returns undefined for a server that is not shared. Throws like `openConnection`. */
+  open(server: ServerEntry, settings: StartSettings, how: OpenHow): Promise<Opened | undefined>;
+  /** Ends a shared server for all processes, or only if none of them uses it. */
+  end(server: ServerEntry, settings: StartSettings, when: 'always' | 'unused'): Promise<void>;
+  close(): void;
 }
 
 /** How a tool list was got. */
@@ -47,7 +64,7 @@ export interface Lease {
   /** Whether the stored tool list is one of the other protocol version. */
   readonly isSecondary: boolean;
   readonly connection: Connection;
-  readonly transport: UpstreamTransport;
+  readonly transport: Opened['transport'];
   /** `answered`: the server works. `lost`: the connection is unusable. `listed`: no tool was called. */
   release(outcome: 'answered' | 'lost' | 'unknown' | 'listed'): void;
 }
@@ -162,16 +179,28 @@ export class Pool {
   }
 
   /** Opens a connection to list the tools, without waiting for the backoff. */
-  async refresh(server: ServerEntry, settings: StartSettings): Promise<Connection> {
+  async list(server: ServerEntry, settings: StartSettings): Promise<Connection> {
     const lease = await this.acquire(server, settings, {}, { ignoresBackoff: true });
     lease.release('listed');
     return lease.connection;
   }
 
+  /** Likewise, with a new process if no other session uses the server. */
+  async refresh(server: ServerEntry, settings: StartSettings): Promise<void> {
+    await this.#options.sharing?.end(server, settings, 'unused');
+    await this.list(server, settings);
+  }
+
+  /** Closes the connections to a server. */
+  end(server: ServerEntry): void {
+    for (const slot of this.#slotsOf(server)) this.#drop(slot);
+  }
+
   /** Closes the connection to a server, if there is one, and opens another. */
   async restart(server: ServerEntry, settings: StartSettings): Promise<void> {
-    for (const slot of this.#slotsOf(server)) this.#drop(slot);
-    await this.refresh(server, settings);
+    this.end(server);
+    await this.#options.sharing?.end(server, settings, 'always');
+    await this.list(server, settings);
   }
 
   describe(server: ServerEntry): ConnectionState | undefined {
@@ -187,6 +216,7 @@ export class Pool {
     this.#isClosed = true;
     for (const slot of this.#slots) this.#drop(slot);
     await Promise.all(this.#closing);
+    this.#options.sharing?.close();
   }
 
   #slotsOf(server: ServerEntry): readonly Slot[] {
@@ -216,12 +246,12 @@ export class Pool {
   #start(server: ServerEntry, settings: StartSettings, own: Pick<Slot, 'key' | 'isSecondary' | 'isOlder'>): Slot {
     const stop = new AbortController();
     const how = { signal: stop.signal, older: own.isSecondary ? ('first' as const) : undefined };
-    const opening = openConnection(server, settings, this.#options, how).then(async (opened) => {
+    const opening = this.#open(server, settings, how).then(async (opened) => {
       slot.isOlder = opened.connection.version.kind === 'legacy';
       slot.isSecondary &&= slot.isOlder;
       await this.#onOpen(slot, opened);
       if (slot.isSecondary && !this.#options.isStored(server, opened.connection.listing()))
-        inBackground(this.refresh(server, settings), this.#options.world.debug);
+        inBackground(this.list(server, settings), this.#options.world.debug);
       return opened;
     });
     const slot: Slot = { ...own, server, user: settings.user, opening, stop, users: 0, people: [], wasCalled: false };
@@ -234,6 +264,11 @@ export class Pool {
       this.#options.onFailure(server, error);
     });
     return slot;
+  }
+
+  async #open(server: ServerEntry, settings: StartSettings, how: OpenHow): Promise<Opened> {
+    const shared = await this.#options.sharing?.open(server, settings, how);
+    return shared ?? openConnection(server, settings, this.#options, how);
   }
 
   // Resolves when the first listing is stored.
@@ -267,7 +302,7 @@ export class Pool {
     await stored;
   }
 
-  #recordLoss({ key, server }: Slot, { exit, lastLines }: UpstreamTransport): void {
+  #recordLoss({ key, server }: Slot, { exit, lastLines }: Opened['transport']): void {
     this.#backoff.record(key, serverLost({ server: server.name, exit, lastLines }), true);
   }
 

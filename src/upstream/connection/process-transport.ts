@@ -63,6 +63,11 @@ export class ProcessTransport implements UpstreamTransport {
     this.#first = first;
   }
 
+  /** The process; undefined before it is started. */
+  get pid(): number | undefined {
+    return this.#companion?.pid;
+  }
+
   /** How it ended; undefined while it runs. */
   get exit(): ServerExit | undefined {
     return this.#exit;

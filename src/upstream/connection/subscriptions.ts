@@ -155,6 +155,7 @@ function createUpdates(listeners: ReadonlyMap<string, ReadonlySet<() => void>>) 
   };
 }
 
-function isWithin(uri: string, named: string): boolean {
+/** Whether a server that announces a change of one URI means another one that was subscribed to. */
+export function isWithin(uri: string, named: string): boolean {
   return uri === named || (uri.startsWith(named) && (named.endsWith('/') || '/?#'.includes(uri[named.length]!)));
 }

@@ -247,6 +247,7 @@ export const STDIO = object(
       }),
     ),
     cwd: optional(filled('cwd')),
+    shared: optional(boolean),
   },
   OTHERS_ARE_DROPPED,
 );

@@ -12,6 +12,8 @@ import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
 import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
+import { findObstacle } from '../../../upstream/broker/place.js';
+import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
 import { describeDistrust } from '../../runnable.js';
 import { checkNetwork } from './network.js';
 import { checkSecrets } from './secrets.js';
@@ -148,6 +150,14 @@ async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
       message: `processes of tools are recognised by their environment${isLinux ? ' and ancestors only: prlimit not found' : ' only'}`,
       hint: isLinux ? 'install util-linux' : undefined,
     });
+  const { broker } = toolbox.state.snapshot().settings;
+  const obstacle = findObstacle(broker, { wieldHome, world, version: readOwnVersion() });
+  checks.push({
+    level: obstacle === undefined ? 'ok' : 'absent',
+    about: 'broker',
+    message:
+      obstacle === undefined ? 'all sessions share local servers' : `each session starts its own servers: ${obstacle}`,
+  });
   checks.push({
     level: 'ok',
     about: 'trust',

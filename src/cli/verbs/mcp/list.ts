@@ -1,10 +1,13 @@
 // `wield mcp list`: lists upstream servers with their state. Starts none.
 
 import { formatPosition, type Problem } from '../../../core/problem.js';
-import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import { count, formatBytes, formatDuration, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
+import { listShared } from '../../../upstream/broker/admin.js';
+import type { SharedState } from '../../../upstream/broker/wire.js';
 import { describeStarting } from '../../../upstream/catalog/format.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
+import { readVersion } from '../../../workspace/machine.js';
 import { printJson } from '../../print.js';
 import { printTable } from '../../table.js';
 import type { VerbCall } from '../../verb.js';
@@ -20,17 +23,50 @@ export const list: McpAction = {
     const states = toolbox.state.upstreams.states();
     // A file that cannot be read is not the same as none.
     const { problems } = toolbox.state.snapshot().servers;
-    if (call.json) printJson(call.terminal, { ok: true, servers: states.map(toServerJson), problems });
+    const shared = await listShared({ ...toolbox.machine, version: readVersion() });
+    if (call.json)
+      printJson(call.terminal, {
+        ok: true,
+        servers: states.map(toServerJson),
+        shared: shared.map(toSharedJson),
+        problems,
+      });
     else if (states.length > 0) print(call, states, toolbox);
     else if (problems.length === 0) {
       call.terminal.out(
         'No servers yet. Add one: wield mcp add NAME -- COMMAND; import those of other clients: wield mcp import\n',
       );
     }
-    if (!call.json) printProblems(call, problems, toolbox);
+    if (!call.json) {
+      printShared(call, shared, toolbox);
+      printProblems(call, problems, toolbox);
+    }
     return 0;
   },
 };
+
+function toSharedJson({ startedAt, ...state }: SharedState): Record<string, unknown> {
+  return { ...state, startedAt: new Date(startedAt).toISOString() };
+}
+
+// UPS-122
+function printShared({ terminal }: VerbCall, shared: readonly SharedState[], toolbox: NodeToolbox): void {
+  if (shared.length === 0) return;
+  const {
+    workspace: { workdir },
+    machine: { world },
+  } = toolbox;
+  const rows = shared.map(({ name, pid, sessions, memoryBytes, startedAt, directory }) => [
+    spellOut(name),
+    String(pid),
+    String(sessions),
+    memoryBytes === null ? '' : formatBytes(memoryBytes),
+    formatDuration(Math.max(0, Math.floor((world.now() - startedAt) / 1000)) * 1000),
+    spellOut(shortenPath(directory, workdir, world.home)),
+  ]);
+  terminal.out('\nShared by all sessions:\n');
+  printTable(terminal, ['NAME', 'PID', 'SESSIONS', 'MEMORY', 'AGE', 'DIRECTORY'], rows);
+}
 
 function printProblems({ terminal }: VerbCall, problems: readonly Problem[], toolbox: NodeToolbox): void {
   const { workspace, machine } = toolbox;

@@ -1,0 +1,55 @@
+// `wield mcp restart` and `wield mcp stop`: end processes that sessions share.
+
+import { ToolError } from '../../../core/error.js';
+import { spellOut } from '../../../core/text.js';
+import type { NodeToolbox } from '../../../node.js';
+import { listShared, stopBrokers, whyNotShared } from '../../../upstream/broker/admin.js';
+import type { BrokerOptions } from '../../../upstream/broker/place.js';
+import { readVersion } from '../../../workspace/machine.js';
+import { printJson } from '../../print.js';
+import { usageError } from '../../verb.js';
+import { toServerJson } from './list.js';
+import { findState, findUsable, type McpAction } from './server.js';
+
+function toOptions({ machine: { wieldHome, world } }: NodeToolbox): BrokerOptions {
+  return { wieldHome, world, version: readVersion() };
+}
+
+export const restart: McpAction = {
+  usage: 'restart NAME',
+  example: 'wield mcp restart github',
+  flags: {},
+  positionals: 1,
+  async run(call, [name]) {
+    if (name === undefined)
+      throw usageError('missing server name; usage: wield mcp restart NAME', 'wield mcp shows the servers');
+    const toolbox = call.toolbox();
+    const { server } = findUsable(toolbox, name);
+    const why = whyNotShared(server, toolbox.state.snapshot().settings.broker, toOptions(toolbox));
+    if (why !== undefined) {
+      throw new ToolError('unavailable', `no process of the server ${spellOut(name)} is shared: ${why}`, {
+        hint: `its process ends with the session that started it; to list its tools again: wield mcp refresh ${spellOut(name)}`,
+      });
+    }
+    await toolbox.state.upstreams.refresh(server, 'restart');
+    if (call.json) printJson(call.terminal, { ok: true, server: toServerJson(findState(toolbox, name)) });
+    else call.terminal.out(`${spellOut(name)} was restarted for all sessions\n`);
+    return 0;
+  },
+};
+
+export const stop: McpAction = {
+  usage: 'stop',
+  example: 'wield mcp stop',
+  flags: {},
+  positionals: 0,
+  async run(call) {
+    const options = toOptions(call.toolbox());
+    const shared = await listShared(options);
+    const brokers = await stopBrokers(options);
+    if (call.json) printJson(call.terminal, { ok: true, stopped: { brokers, processes: shared.length } });
+    else if (brokers === 0) call.terminal.out('No servers are shared now.\n');
+    else call.terminal.out(`Ended the shared servers (${shared.length}); the next call starts what it needs.\n`);
+    return 0;
+  },
+};

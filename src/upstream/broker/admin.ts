@@ -1,0 +1,39 @@
+// What a person sees of the broker and can do with it: its servers, why there is none, and ending it.
+
+import type { ServerEntry } from '../../core/upstream.js';
+import { tryConnect } from './link.js';
+import { type BrokerOptions, findObstacle, findPlace } from './place.js';
+import { isShared } from './plan.js';
+import { removeChallenges } from './proof.js';
+import { endBrokers } from './record.js';
+import type { SharedState } from './wire.js';
+
+/** Returns the processes that sessions share; starts nothing. */
+export async function listShared(options: BrokerOptions): Promise<readonly SharedState[]> {
+  const link = await tryConnect(findPlace(options)).catch(() => undefined);
+  try {
+    return ((await link?.peer.request('status', {})) as readonly SharedState[] | undefined) ?? [];
+  } finally {
+    link?.peer.close();
+  }
+}
+
+/** Returns why sessions do not share a server; undefined if they do. */
+export function whyNotShared(
+  server: ServerEntry,
+  setting: boolean | undefined,
+  options: BrokerOptions,
+): string | undefined {
+  if (server.kind !== 'stdio') return 'it is not a local process';
+  if (server.shared === false) return 'its entry says "shared": false';
+  if (!isShared(server)) return 'it keeps state of its client';
+  return findObstacle(setting, options);
+}
+
+/** Ends all brokers of this user with their servers; returns how many there were. */
+export async function stopBrokers(options: BrokerOptions): Promise<number> {
+  const { directory } = findPlace(options);
+  const ended = await endBrokers(directory);
+  removeChallenges(directory);
+  return ended;
+}

@@ -1,0 +1,62 @@
+// What a session asks the broker to start, and the identity that decides which sessions share a process.
+
+import { resolve } from 'node:path';
+import type { ClientCapability } from '../../core/context.js';
+import { canonicalJson, type Json } from '../../core/json.js';
+import { words } from '../../core/text.js';
+import type { StdioServer } from '../../core/upstream.js';
+import { digestParts } from '../../files/digest.js';
+import { statOrNothing } from '../../files/read.js';
+import type { FirstStart } from '../../process/first-start.js';
+import type { StartRequest } from '../../process/start.js';
+import type { NegotiatedVersion } from '../connection/handshake.js';
+
+/** A server to share, resolved by the session: with its secrets and its sandbox. */
+export interface SharedPlan {
+  /** The entry as configured, for messages and timeouts. */
+  readonly entry: StdioServer;
+  readonly request: StartRequest;
+  readonly first: Omit<FirstStart, 'request'> | undefined;
+  readonly announces: readonly ClientCapability[];
+  /** Whose login it is started with, if not that of this machine. */
+  readonly user: string | undefined;
+  /** Whether to try the older protocol version first. */
+  readonly older: boolean;
+  readonly knownVersion: NegotiatedVersion | undefined;
+}
+
+const CODE = /\.(?:[cm]?[jt]s|py|rb|pl|php|sh|jar|exe)$/;
+
+/**
+ * Returns the identity of a process: everything that it is started with. It is a digest of all of it, so that two entries
+ * that differ in a secret never share, and nobody can name a process without knowing its secrets (UPS-118).
+ */
+export function identify({ entry, request, announces, user }: SharedPlan): string {
+  const { argv, argv0, filter, cwd, environment } = request;
+  // A program that was changed is another one.
+  const files = argv.map((word, at) => (at === 0 || CODE.test(word) ? stateOf(resolve(cwd, word)) : null));
+  const all = { argv, argv0, filter, cwd, environment, files, announces, user };
+  const { name, protocol, installed } = entry;
+  return digestParts([canonicalJson({ ...all, name, protocol, installed: installed?.digest } as unknown as Json)]);
+}
+
+function stateOf(path: string): string | null {
+  const stats = statOrNothing(path);
+  return stats?.isFile() ? `${stats.ino} ${stats.size} ${stats.mtimeMs}` : null;
+}
+
+// Servers that keep something for their client between calls, such as an open page.
+const STATEFUL = new RegExp(
+  words(`
+    playwright puppeteer chrome-devtools browser browserbase stagehand selenium webdriver appium chrome firefox chromium
+    sequential-?thinking serena
+  `)
+    .map((word) => `(?:^|[^a-z])${word}(?:$|[^a-z])`)
+    .join('|'),
+  'i',
+);
+
+/** Whether sessions share the process of a server (UPS-117). */
+export function isShared({ shared, command, args }: StdioServer): boolean {
+  return shared ?? ![command, ...args].some((word) => STATEFUL.test(word));
+}
