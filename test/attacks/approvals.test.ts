@@ -251,7 +251,7 @@ describe('A44 a model approves', () => {
     const workspace = createAskingWorkspace();
     const home = workspace.env.WIELD_HOME!;
     const before = readFileSync(join(home, 'config.toml'), 'utf8');
-    for (const command of ['config homes add ~/theirs', 'fleet key']) {
+    for (const command of ['config homes add ~/theirs --yes', 'fleet key']) {
       sneak(workspace, `${WIELD} ${command}`);
       expect(await callSneaky(workspace)).toContain('from inside a tool call does not count');
     }

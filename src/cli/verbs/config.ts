@@ -2,7 +2,6 @@
 
 import { join, relative, resolve } from 'node:path';
 import { diffOf } from '../../clients/connect.js';
-import { assertPerson } from '../../core/caller.js';
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
 import { agentHomes, isSameDirectory } from '../../install/environment.js';
 import { previewRepairs, repairInstalled } from '../../install/repair.js';
@@ -81,7 +80,6 @@ async function configHomes(call: VerbCall): Promise<number> {
   const homes = action === 'add' ? [...others, home] : others;
   if (homes.length === 0) throw usageError('this is the last agent home', 'add another one first');
   const dryRun = flags.has('dry-run');
-  if (!dryRun) assertPerson(toolbox.machine.insideCall, 'changing agent homes');
   const edit = editHomes(toolbox, homes);
   const later = previewRepairs({ ...toReadOnlyEnvironment(toolbox), homes: agentHomes(homes, world) });
   if (!json) {
