@@ -55,7 +55,11 @@ const CALLS = {
 const METHODS = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion,
-    capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, logging: {} },
+    capabilities: {
+      tools: { listChanged: true },
+      resources: { subscribe: true },
+      ...(process.env.QUIET ? {} : { logging: {} }),
+    },
     serverInfo: { name: 'shared', version: '1' },
   }),
   'tools/list': () => ({

@@ -1,7 +1,7 @@
 // The connection of this process to the broker, which it starts if none runs.
 
 import { once } from 'node:events';
-import { lstatSync } from 'node:fs';
+import { chmodSync, lstatSync } from 'node:fs';
 import { connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type ClientRequest, lacksCapability } from '../../core/client-request.js';
@@ -10,6 +10,7 @@ import { orNothing, ToolError } from '../../core/error.js';
 import type { World } from '../../core/snapshot.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import { withLock } from '../../files/lock.js';
+import { createStateDirectory } from '../../files/state.js';
 import { onceEnded, start } from '../../process/start.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { ToolListing } from '../connection/fetch-listing.js';
@@ -122,6 +123,8 @@ function createHandlers(
 
 // Of several processes, one starts it and the others wait.
 async function startBroker(place: BrokerPlace, world: World): Promise<Link> {
+  createStateDirectory(place.directory);
+  chmodSync(place.directory, 0o700);
   return withLock(join(place.directory, 'starting'), { doing: 'starting the broker' }, async () => {
     const link = await tryConnect(place);
     if (link !== undefined) return link;

@@ -1,13 +1,12 @@
 // The directory of the broker, and why there is none on this machine.
 
-import { accessSync, chmodSync, constants, existsSync, lstatSync, readFileSync, statfsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
-import { isToolError, orNothing } from '../../core/error.js';
+import { dirname, join } from 'node:path';
+import { orNothing, systemReason } from '../../core/error.js';
 import type { World } from '../../core/snapshot.js';
 import { digestParts } from '../../files/digest.js';
-import { statOrNothing } from '../../files/read.js';
-import { createStateDirectory } from '../../files/state.js';
+import { lstatOrNothing, statOrNothing } from '../../files/read.js';
 import { isStartedByTool } from '../../process/ancestry.js';
 import { findEntry } from '../../process/entry.js';
 
@@ -50,7 +49,7 @@ export function findPlace({ wieldHome, version }: Omit<BrokerOptions, 'world'>):
   return { directory, socket: join(directory, `${build}.sock`), build, version, entry };
 }
 
-/** Returns why sessions do not share servers; undefined if they do. Creates the directory of the broker. */
+/** Returns why sessions do not share servers; undefined if they do. */
 export function findObstacle(setting: boolean | undefined, { wieldHome, version, world }: BrokerOptions) {
   const { env, platform } = world;
   if (setting === false) return 'mcp.broker is false';
@@ -73,15 +72,16 @@ function isContainer(env: World['env']): boolean {
 }
 
 function findFault(directory: string): string | undefined {
+  const stats = lstatOrNothing(directory);
+  if (stats !== undefined && (!stats.isDirectory() || stats.uid !== process.getuid?.()))
+    return `${directory} is not a directory of this user`;
+  let existing = directory;
+  while (!existsSync(existing)) existing = dirname(existing);
   try {
-    createStateDirectory(directory);
-    const stats = lstatSync(directory);
-    if (!stats.isDirectory() || stats.uid !== process.getuid?.()) return `${directory} is not a directory of this user`;
-    if ((stats.mode & 0o077) !== 0) chmodSync(directory, 0o700);
-    accessSync(directory, constants.W_OK);
-    if (NETWORK_TYPES.has(Number(statfsSync(directory).type) >>> 0)) return `${directory} is on a network file system`;
+    accessSync(existing, constants.W_OK);
+    if (NETWORK_TYPES.has(statfsSync(existing).type >>> 0)) return `${existing} is on a network file system`;
     return undefined;
   } catch (error) {
-    return isToolError(error) ? error.message : `${directory}: ${(error as Error).message}`;
+    return `${existing} cannot be written: ${systemReason(error)}`;
   }
 }

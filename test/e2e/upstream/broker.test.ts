@@ -205,7 +205,23 @@ describe.concurrent('a shared server', () => {
     expect(stdout).toMatch(/broker +each session starts its own servers: .*(?:too long|containers)/);
     writeFileSync(workspace.broker, '');
     expect((await wield(workspace, ['call', 'far_echo', '--text', 'a'])).stdout).toBe('a\n');
-    expect((await wield(workspace, ['doctor'])).stdout).toMatch(/broker +each session .*file already exists/);
+    expect((await wield(workspace, ['doctor'])).stdout).toMatch(
+      /broker +each session .*is not a directory of this user/,
+    );
     rmSync(workspace.broker);
+  });
+});
+
+// Alone: all sessions are in this process.
+describe('many sessions', () => {
+  spec.thorough('UPS-117', 'of ten servers have ten processes', async () => {
+    const names = Array.from({ length: 10 }, (_, at) => `far${at}`);
+    const workspace = createBrokerWorkspace(Object.fromEntries(names.map((name) => [name, { env: { QUIET: '1' } }])));
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => connectStdio(workspace, 'older')));
+    const call = (name: string, at: number) => callTool(sessions[at]!, `${name}_echo`, { text: `${name} ${at}` });
+    const all = names.flatMap((name) => sessions.map((_, at) => ({ name, at })));
+    const answers = await Promise.all(all.map(({ name, at }) => call(name, at)));
+    expect(answers.map(text)).toEqual(all.map(({ name, at }) => `${name} ${at}`));
+    for (const name of names) expect(workspace.starts(name)).toHaveLength(1);
   });
 });
