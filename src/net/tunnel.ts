@@ -4,8 +4,8 @@ import type { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import { formatDuration } from '../core/text.js';
-import { bareHost } from './address.js';
-import { showUrl, toNetworkError, toProxyError, unreachable } from './fault.js';
+import { bareHost, parseAddress } from './address.js';
+import { showUrl, toProxyError, toRequestError, unreachable } from './fault.js';
 import { type ProxyServer, portOf, type Route } from './route.js';
 
 // Shorter than the keep-alive of servers, which could otherwise close a connection while it is used.
@@ -39,6 +39,8 @@ export function toProxyOptions({ url, authorization }: ProxyServer, { context }:
     host: bareHost(url.hostname),
     port: portOf(url),
     headers: authorization === undefined ? {} : { 'proxy-authorization': authorization },
+    // By default it would be the name in the header `Host`, which is that of the server.
+    servername: parseAddress(bareHost(url.hostname)) === undefined ? bareHost(url.hostname) : '',
     rejectUnauthorized: true,
     ...(context && { secureContext: context }),
   };
@@ -68,7 +70,11 @@ async function openTunnel(
   const url = new URL(`https://${host.includes(':') ? `[${host}]` : host}:${options.port}`);
   const limit = AbortSignal.timeout(timeoutMs);
   try {
-    return await secure(await connect(url, { proxy, context }, limit), options, context, limit);
+    const socket = await connect(url, { proxy, context }, limit);
+    const secured = { ...options, socket, ...(context && { secureContext: context }) };
+    return await secure(secured, limit).catch((error: unknown) => {
+      throw toRequestError(error, url, proxy.url);
+    });
   } catch (error) {
     if (!limit.aborted) throw error;
     throw unreachable(
@@ -97,18 +103,16 @@ function connect(url: URL, { proxy, context }: Route & { readonly proxy: ProxySe
   });
 }
 
-function secure(socket: Duplex, options: ConnectionOptions, context: Route['context'], signal: AbortSignal) {
+function secure(options: ConnectionOptions, signal: AbortSignal) {
   const tls = process.getBuiltinModule('node:tls');
   return new Promise<Duplex>((resolve, reject) => {
-    const secured = tls.connect({ ...options, socket, ...(context && { secureContext: context }) });
+    const secured = tls.connect(options);
     const stop = (): void => void secured.destroy(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });
-    const fail = (error: Error): void =>
-      reject(toNetworkError(error, new URL(`https://${options.servername || options.host}`)));
-    secured.once('error', fail);
+    secured.once('error', reject);
     secured.once('secureConnect', () => {
       signal.removeEventListener('abort', stop);
-      secured.off('error', fail);
+      secured.off('error', reject);
       resolve(secured);
     });
   });

@@ -2,7 +2,8 @@
 
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, request as send } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, request as send } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { sleep } from './processes.js';
@@ -23,17 +24,19 @@ export interface TestProxyOptions {
   readonly auth?: string;
   /** The status of everything. */
   readonly status?: number;
+  /** Clients connect with TLS, and know it as `localhost`. */
+  readonly tls?: { readonly key: Buffer; readonly cert: Buffer };
 }
 
 /** Starts a proxy on 127.0.0.1. */
-export async function startProxy({ ports = {}, auth, status }: TestProxyOptions = {}): Promise<TestProxy> {
+export async function startProxy({ ports = {}, auth, status, tls }: TestProxyOptions = {}): Promise<TestProxy> {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
   const refusal = ({ headers }: IncomingMessage): number | undefined => {
     const wanted = auth && `Basic ${Buffer.from(auth).toString('base64')}`;
     return wanted !== undefined && headers['proxy-authorization'] !== wanted ? 407 : status;
   };
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     const url = new URL(request.url!);
     asked.push(`${request.method} ${url.href}`);
     const port = ports[`${url.hostname}:${url.port || '80'}`];
@@ -41,8 +44,9 @@ export async function startProxy({ ports = {}, auth, status }: TestProxyOptions 
     if (refused !== undefined) return void response.writeHead(refused).end();
     const { 'proxy-authorization': _, ...headers } = request.headers;
     const options = { port, host: '127.0.0.1', path: url.pathname + url.search, method: request.method, headers };
-    request.pipe(send(options, (answer) => answer.pipe(response.writeHead(answer.statusCode!, answer.headers))));
-  });
+    request.pipe(send(options, (got) => got.pipe(response.writeHead(got.statusCode!, got.headers))));
+  };
+  const server = tls === undefined ? createServer(answer) : createSecureServer(tls, answer);
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     asked.push(`CONNECT ${request.url}`);
     const port = ports[request.url!];
@@ -67,7 +71,8 @@ export async function startProxy({ ports = {}, auth, status }: TestProxyOptions 
     for (const socket of sockets) socket.destroy();
   };
   onEnd(kill);
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, kill };
+  const { port } = server.address() as AddressInfo;
+  return { url: tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`, asked, kill };
 }
 
 /** Starts tinyproxy with some settings; `directory` gets its file. */

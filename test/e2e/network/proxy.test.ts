@@ -1,6 +1,6 @@
 // Requests through the proxy of `[net]`: a small one of the tests, which knows names of its own, and tinyproxy.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -87,6 +87,25 @@ describe.concurrent('a proxy', () => {
       });
     },
   );
+
+  spec('NET-1 NET-6', 'with TLS of its own is known by its own name', async () => {
+    const { port, ca } = server();
+    const plain = await listen((_, response) => sendJson(response, 'fine'));
+    const own = createCertificate(createWorkspace().dir);
+    const ports = { 'api.test:443': port, 'api.test:80': plain.port };
+    const proxy = await startProxy({ ports, tls: own });
+    const errorOf = async (address: string, authorities: string) => {
+      const workspace = createClient(address, `proxy = "${proxy.url}"\nca = "~/ca.pem"`);
+      writeFileSync(join(workspace.home, 'ca.pem'), authorities);
+      return (await call(workspace)).error?.message;
+    };
+    const [ofServer, ofProxy] = [readFileSync(ca, 'utf8'), own.cert.toString()];
+    expect(await errorOf('https://api.test', ofServer + ofProxy)).toBeUndefined();
+    expect(await errorOf('http://api.test', ofProxy)).toBeUndefined();
+    // The certificate of the server is not one of the proxy.
+    expect(await errorOf('https://api.test', ofServer)).toContain(`the proxy ${proxy.url}: its certificate`);
+    expect(await errorOf('http://api.test', ofServer)).toContain('certificate');
+  });
 
   spec('NET-1 NET-3', 'gets requests without TLS with their whole address, and the password alone', async () => {
     // It repeats the password, which nobody may read.
