@@ -55,7 +55,14 @@ export default defineConfig({
   vite: { plugins: [accessibleSearch] },
   transformPageData(page) {
     if (page.relativePath !== 'index.md') return;
-    Object.assign(page.frontmatter, { sidebar: false, outline: false, pageClass: 'landing', prev: false, next: false });
+    Object.assign(page.frontmatter, {
+      sidebar: false,
+      aside: false,
+      outline: false,
+      pageClass: 'landing',
+      prev: false,
+      next: false,
+    });
     page.title = 'wield';
     page.titleTemplate = description.split(':')[0];
   },
@@ -88,6 +95,12 @@ function prepareMarkdown({ renderer: { rules } }) {
     const render = rules[name];
     rules[name] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;');
   }
+  // Short code, such as `--trust`, is not broken at its hyphens.
+  const { code_inline: code } = rules;
+  rules.code_inline = (tokens, at, ...rest) => {
+    if (tokens[at].content.length <= 20) tokens[at].attrJoin('class', 'short');
+    return code(tokens, at, ...rest);
+  };
   const { image, link_open: open, fence } = rules;
   // The output of a session is not code.
   rules.fence = (tokens, at, ...rest) => {
