@@ -46,6 +46,7 @@ export interface ImportOptions {
   readonly names: readonly string[];
   /** Replaces existing servers. */
   readonly force: boolean;
+  readonly pins?: ImportPins;
 }
 
 /** Files that wield reads itself, so they need no import. */
@@ -93,6 +94,9 @@ export function readServers({ client, file }: ImportSource): [string, unknown][]
   });
 }
 
+/** The pinned arguments and integrity of servers, or why one has none, by name. */
+export type ImportPins = ReadonlyMap<string, { readonly entry: JsonObject } | { readonly note: string }>;
+
 export function planImport(sources: readonly ImportSource[], options: ImportOptions): ImportPlan {
   const { environment, wieldHome, scope, names, force } = options;
   const path = wieldFile(scope, environment);
@@ -124,7 +128,8 @@ export function planImport(sources: readonly ImportSource[], options: ImportOpti
       };
     }),
   );
-  const chosen = names.length === 0 ? servers : names.flatMap((name) => findNamed(servers, name));
+  const named = names.length === 0 ? servers : names.flatMap((name) => findNamed(servers, name));
+  const chosen = named.map((server) => withPin(server, options.pins));
   const written = chosen.filter(
     ({ entry, status }) => entry !== undefined && (status === 'new' || (force && status === 'exists')),
   );
@@ -135,6 +140,13 @@ export function planImport(sources: readonly ImportSource[], options: ImportOpti
   }
   const read = sources.map(({ file }) => file.path);
   return { read, destination, scope, after: edited.text ?? '', servers: chosen, written };
+}
+
+function withPin(server: ImportedServer, pins: ImportPins | undefined): ImportedServer {
+  const pin = server.entry === undefined ? undefined : pins?.get(server.name);
+  if (pin === undefined) return server;
+  if ('note' in pin) return { ...server, notes: [...server.notes, pin.note] };
+  return { ...server, entry: pin.entry, args: pin.entry.args as readonly string[] };
 }
 
 /** Writes each secret to a private file, then the entries. On failure the new secret files are removed. */

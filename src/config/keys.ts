@@ -336,6 +336,12 @@ export const KEYS: Readonly<Record<string, Key>> = {
     'The only [servers](../guides/company-policy.md) that may be used: `{ url = "…" }`, `{ command = ["…"] }`, `{ registry = "…" }`',
     RESTRICTS,
   ),
+  'mcp.advisories': own(
+    { word: 'path', shape: text('a file or directory such as "/etc/wield/advisories"', /^~?\/\S/) },
+    'advisories',
+    'A file or directory of [advisories](../guides/upstream-servers.md#pinned-servers) in the OSV format; servers do not run affected packages',
+    RESTRICTS,
+  ),
   'sources.allow': key(
     { word: 'addresses', shape: allowedSources },
     'narrows',

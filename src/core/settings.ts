@@ -99,6 +99,8 @@ export interface Settings {
   readonly allowedServers: readonly Allowance<AllowedServer>[];
   /** Whether sessions share processes of servers; undefined: not in containers and CI (UPS-117). */
   readonly broker?: boolean | undefined;
+  /** A file or directory of advisories about packages of servers (UPS-124). */
+  readonly advisories?: string;
   /** Sources that may be installed from; all without a list (POL-42). */
   readonly allowedSources: readonly Allowance<string>[];
   /** Who must have signed sources: OpenPGP fingerprints, SSH public keys, and files of them (INS-93). */

@@ -64,6 +64,8 @@ export interface StdioServer extends ServerBase {
   readonly cwd?: string;
   /** Whether sessions share its process; absent: unless it is known to hold state of its client (UPS-117). */
   readonly shared?: boolean;
+  /** What the package that it runs must be (UPS-123). */
+  readonly integrity?: string;
 }
 
 export interface HttpServer extends ServerBase {

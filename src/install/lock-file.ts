@@ -53,6 +53,17 @@ export interface LockedSource extends Omit<SourceRecord, 'directory' | 'ref' | '
   readonly items: readonly LockedItem[];
 }
 
+/** A pinned server (UPS-123). */
+export interface LockedServer {
+  readonly name: string;
+  /** Such as `npm:x`. */
+  readonly package: string;
+  /** The range or tag that was asked for; null without one. */
+  readonly wanted: string | null;
+  readonly version: string;
+  readonly integrity: string;
+}
+
 const VERSION = 1;
 const MAX_BYTES = 64 * 1024 * 1024;
 export const LOCK_NAME = 'wield.lock';
@@ -60,11 +71,34 @@ export const LOCK_NAME = 'wield.lock';
 /** Writes the lock of what is installed now; removes it with the last item. Only a change is written. */
 export function writeLock(paths: InstallPaths, file: string): void {
   const sources = toLocked(file, loadInstalled(paths).items, loadSources(paths));
-  if (sources.every(({ items }) => items.length === 0)) {
+  save(file, sources.every(({ items }) => items.length === 0) ? [] : sources, readLockedServers(file));
+}
+
+/** Changes the servers of a lock, and creates it with the first one. */
+export function changeLockedServers(
+  file: string,
+  change: (servers: readonly LockedServer[]) => readonly LockedServer[],
+): void {
+  const text = existsSync(file) ? readTextFile(file, MAX_BYTES) : undefined;
+  const { sources } = text === undefined ? { sources: [] } : parseState(text, file, VERSION);
+  const servers = [...change(readLockedServers(file))].sort((a, b) => compareText(a.name, b.name));
+  save(file, sources as readonly LockedSource[], servers);
+}
+
+/** Returns the pinned servers of a lock; none if it does not exist or is not valid. */
+export function readLockedServers(file: string): readonly LockedServer[] {
+  const text = existsSync(file) ? readTextFile(file, MAX_BYTES) : undefined;
+  if (text === undefined) return [];
+  const { value } = readShape(LOCK, parseState(text, file, VERSION));
+  return (value?.servers ?? []) as readonly LockedServer[];
+}
+
+function save(file: string, sources: readonly LockedSource[], servers: readonly LockedServer[]): void {
+  if (sources.length + servers.length === 0) {
     removeFile(file);
     return;
   }
-  const text = format(sources);
+  const text = format(sources, servers);
   if (!existsSync(file) || readTextFile(file, MAX_BYTES) !== text) writeFileAtomic(file, text, { mode: 0o644 });
 }
 
@@ -150,8 +184,13 @@ const SOURCES = list(
     when({ properties: { kind: { const: 'git' } } }, withKey('commit')),
   ),
 );
+const SERVER = open({ name: string, package: string, wanted: nullable(string), version: string, integrity: string });
 /** A whole file. */
-export const LOCK = open({ version: { ...number, schema: { type: 'number', maximum: VERSION } }, sources: SOURCES });
+export const LOCK = open({
+  version: { ...number, schema: { type: 'number', maximum: VERSION } },
+  sources: SOURCES,
+  servers: optional(list(SERVER)),
+});
 
 // Written by `add`, so it is the whole address of a repository.
 function isRepository(location: string): boolean {
@@ -206,11 +245,14 @@ function toLockedItem(item: InstalledItem): LockedItem {
 }
 
 // One line per item, so that a change is a line in a diff.
-function format(sources: readonly LockedSource[]): string {
+function format(sources: readonly LockedSource[], servers: readonly LockedServer[]): string {
   const blocks = sources.map(({ items, ...source }) => {
     const head = JSON.stringify(source, null, 2).slice(0, -2).replaceAll('\n', '\n    ');
     const lines = items.map((item) => `        ${JSON.stringify(item)}`).join(',\n');
     return `    ${head},\n      "items": [${lines === '' ? '' : `\n${lines}\n      `}]\n    }`;
   });
-  return `{\n  "version": ${VERSION},\n  "sources": [\n${blocks.join(',\n')}\n  ]\n}\n`;
+  const pinned = servers.map((server) => `    ${JSON.stringify(server)}`).join(',\n');
+  const end = servers.length === 0 ? '' : `,\n  "servers": [\n${pinned}\n  ]`;
+  const all = blocks.length === 0 ? '[]' : `[\n${blocks.join(',\n')}\n  ]`;
+  return `{\n  "version": ${VERSION},\n  "sources": ${all}${end}\n}\n`;
 }

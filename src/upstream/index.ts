@@ -11,14 +11,16 @@ import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
 import type { Settings } from '../core/settings.js';
 import type { Snapshot, World } from '../core/snapshot.js';
+import { compareText } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import type { ServerEntry, StdioServer } from '../core/upstream.js';
+import { lineDiff } from '../files/diff.js';
 import { digestParts } from '../files/digest.js';
 import { isLocked } from '../files/lock.js';
 import type { PinStore } from '../policy/pins.js';
 import { worldOf } from '../process/environment.js';
 import { createUpstreamFormat, type ServerState, type UpstreamFormat } from './catalog/format.js';
-import type { ListingFiles } from './catalog/listing-file.js';
+import type { ListingFiles, StoredTool } from './catalog/listing-file.js';
 import { createUpstreamOffers, joinInstructions } from './catalog/offers.js';
 import { toTool } from './catalog/tools.js';
 import type { StartSettings } from './connection/open.js';
@@ -77,6 +79,8 @@ export interface Upstreams {
   changes(state: ServerState): readonly ChangedTool[];
   /** Approves the current definitions of tools. */
   approve(tools: readonly Tool[], snapshot: Snapshot): Promise<void>;
+  /** Compares the tools that were listed of two versions of a server. */
+  compare(before: ServerEntry, after: ServerEntry): readonly ToolDifference[];
   /** Forgets that a server could not be started. */
   forgetFailure(server: ServerEntry): void;
   /** Throws `denied` if no list allows a server (POL-41). */
@@ -87,7 +91,7 @@ export interface Upstreams {
 
 /** The upstream servers of the workspace, as of now. */
 export interface ServerAdmin
-  extends Pick<Upstreams, 'files' | 'changes' | 'forgetFailure' | 'connection' | 'addOrigin'> {
+  extends Pick<Upstreams, 'files' | 'changes' | 'compare' | 'forgetFailure' | 'connection' | 'addOrigin'> {
   /** Starts a server to list its tools; `restart` ends it first. Throws if it cannot be started. */
   refresh(server: ServerEntry, how?: 'refresh' | 'restart'): Promise<void>;
   /** Returns the state of each server, disabled ones last; starts nothing. */
@@ -99,10 +103,12 @@ export interface ServerAdmin
 }
 
 export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): ServerAdmin {
-  const { files, changes, states, refresh, connection, approve, forgetFailure, assertAllowed, addOrigin } = upstreams;
+  const { files, changes, compare, states, refresh, connection, approve, forgetFailure, assertAllowed, addOrigin } =
+    upstreams;
   return {
     files,
     changes,
+    compare,
     forgetFailure,
     connection,
     addOrigin,
@@ -115,6 +121,13 @@ export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): S
 
 export interface ChangedTool {
   readonly tool: Tool;
+  readonly diff: readonly string[];
+}
+
+/** How a tool of a server differs between two versions. */
+export interface ToolDifference {
+  readonly name: string;
+  readonly change: 'added' | 'removed' | 'changed';
   readonly diff: readonly string[];
 }
 
@@ -208,6 +221,10 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     ],
     changes: ({ tools, all = tools, changed }) =>
       findChanges(all.filter(({ name }) => changed.includes(name)).map(withDigest), pins),
+    compare: (before, after) => {
+      const [old, now] = [before, after].map((server) => describeAll(format.listings.stored(server)?.tools ?? []));
+      return compareTools(old!, now!);
+    },
     forgetFailure: format.listings.forgetFailure,
     addOrigin: options.servers.origins.add,
     assertAllowed(server, settings, { resolved, registry } = {}) {
@@ -222,6 +239,25 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       onChange();
     },
   };
+}
+
+// As JSON, one fact per line.
+function describeAll(tools: readonly StoredTool[]): ReadonlyMap<string, string> {
+  return new Map(
+    tools.map(({ remoteName, offers = 'tool', description, traits, input, output }) => [
+      offers === 'tool' ? remoteName : `${offers} ${remoteName}`,
+      JSON.stringify({ description, traits, input, output }, null, 1),
+    ]),
+  );
+}
+
+function compareTools(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ToolDifference[] {
+  return [...new Set([...before.keys(), ...after.keys()])].sort(compareText).flatMap((name): ToolDifference[] => {
+    const [old, now] = [before.get(name), after.get(name)];
+    if (old === now) return [];
+    const change = old === undefined ? 'added' : now === undefined ? 'removed' : 'changed';
+    return [{ name, change, diff: lineDiff(old ?? '', now ?? '') }];
+  });
 }
 
 function createCredentials(file: string, world: World): Upstreams['expandCredentials'] {

@@ -31,6 +31,9 @@ import { runnerOf } from './entries/package-runner.js';
 import { serverProfiles } from './entries/sandbox.js';
 import { type OAuthOptions, withLogin } from './login/oauth.js';
 import { toLoginDirectory, toUserKey } from './login/user.js';
+import { assertHarmless } from './pins/advisories.js';
+import { findPackage } from './pins/package.js';
+import { type Started, startPinned } from './pins/start.js';
 import { digestDefinition, type RemoteTool } from './remote-tool.js';
 import type { ServerSecrets } from './server-secrets.js';
 
@@ -167,21 +170,32 @@ interface PlanStartOptions extends LoadPoolOptions {
 // Returns what a process is started with, here or by the broker.
 async function planStart(
   server: ResolvedProcess,
-  { env, sandbox }: StartSettings,
+  { env, sandbox, advisories: path }: StartSettings,
   { world, wieldHome, beforeRun, lock }: PlanStartOptions,
 ): Promise<Pick<SharedPlan, 'request' | 'first'>> {
   beforeRun?.();
   // Python would write compiled code next to the files that were accepted.
   const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
   const environment = { ...baseEnvironment(world, env.pass), ...own, ...server.env };
-  const argv = [server.command, ...server.args];
-  const request = { argv, cwd: server.cwd, environment };
+  const { name, cwd, integrity } = server;
+  const advisories = { path, home: world.home };
+  const found = findPackage(server.command, server.args);
+  if (integrity === undefined && found !== undefined) assertHarmless([found], advisories, name);
+  const pinned: Started =
+    integrity === undefined
+      ? { environment }
+      : await startPinned(found, integrity, {
+          ...{ server: name, variables: server.env, cwd, world },
+          ...{ environment, wieldHome, advisories },
+        });
+  const { argv = [server.command, ...server.args], place } = pinned;
+  const request = { argv, cwd, environment: pinned.environment };
   const { applied, sandboxes } = serverProfiles(server, sandbox);
-  const first = lock === undefined || !mayGoOn(request, world) ? undefined : { lock, limitMs: FIRST_START_MS };
+  const isFirst = lock !== undefined && place === undefined && mayGoOn(request, world);
+  const first = isFirst ? { lock, limitMs: FIRST_START_MS } : undefined;
   if (applied.length === 0) return { request, first };
   const { sandboxServer } = await import('./connection/sandboxed.js');
-  const { name } = server;
-  return { request: await sandboxServer({ name, request, applied, sandboxes }, { world, wieldHome }), first };
+  return { request: await sandboxServer({ name, request, place, applied, sandboxes }, { world, wieldHome }), first };
 }
 
 interface OpenAddressOptions extends LoadPoolOptions {

@@ -236,7 +236,7 @@ describe('an entry of a registry', () => {
     ];
     for (const document of cases) {
       workspace.write('server.json', JSON.stringify(document));
-      const refused = await wield(workspace, ['mcp', 'add', '--yes', './server.json', '--json']);
+      const refused = await wield(workspace, ['mcp', 'add', '--yes', './server.json', '--unpinned', '--json']);
       expect([document, json(refused).error]).toEqual([
         document,
         expect.objectContaining({
@@ -247,7 +247,7 @@ describe('an entry of a registry', () => {
     }
     // What a person passes is theirs.
     workspace.write('server.json', JSON.stringify(npm({ environmentVariables: [{ name: 'A', isSecret: true }] })));
-    const own = ['mcp', 'add', '--yes', './server.json', '--env', 'A=file:~/token', '--json'];
+    const own = ['mcp', 'add', '--yes', './server.json', '--unpinned', '--env', 'A=file:~/token', '--json'];
     expect(json(await wield(workspace, own))).toMatchObject({ ok: true, variables: [] });
   });
 

@@ -203,7 +203,7 @@ describe.concurrent('commands', () => {
       expect(await used(workspace)).toEqual([]);
       const packages = [{ registryType: 'npm', identifier: 'evil', version: '1.0.0' }];
       workspace.write('server.json', JSON.stringify({ name: 'com.corp/x', version: '1.0.0', packages }));
-      const added = await wield(workspace, ['mcp', 'add', './server.json', '--yes', '--json']);
+      const added = await wield(workspace, ['mcp', 'add', './server.json', '--yes', '--unpinned', '--json']);
       expect(json(added).error.code).toBe('denied');
       // A record that others can write is not read.
       const record = join(workspace.env.WIELD_HOME!, 'registry.json');

@@ -25,6 +25,7 @@ const WITHOUT_LOCK: Readonly<Record<string, string>> = {
   'install/apply/commit.ts': 'holds the lock of installs',
   'install/sources/check.ts': 'writes into a copy that only its process has',
   'upstream/broker/main.ts': 'its starter holds the lock',
+  'upstream/pins/start.ts': 'holds the lock of the package: withLock',
   'upstream/login/file.ts': 'its callers hold the lock of the login',
   'policy/approval-directory.ts': 'each record has its own file; answers hold the lock: createApprovalStore',
   'process/sandbox/filter.ts': 'the name is the hash of the contents',

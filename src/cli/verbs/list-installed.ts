@@ -10,10 +10,12 @@ import { toInstalledJson, toOfferJson, toSourceJson } from '../../install/json.j
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
+import { describePackage } from '../../upstream/pins/package.js';
 import { readInstalled, summarizeItems, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
+import { findNewerServers, printFailed } from '../upgrade-servers.js';
 import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export async function listInstalled(call: VerbCall): Promise<number> {
@@ -114,19 +116,33 @@ function printItem(terminal: Terminal, { item, states, renamedTo }: ItemStatus):
     if (value !== '') terminal.out(`  ${terminal.paint('dim', name.padEnd(8))} ${quoteOutside(value, 2000)}\n`);
 }
 
+// Of an image, the version is a digest.
+function short(version: string): string {
+  return version.replace(/^sha256:(.{12}).*$/, '$1');
+}
+
 export const outdated: Verb = {
   name: 'list --outdated',
   usage: 'list --outdated [--json]',
-  summary: 'List installed items whose source has something newer. Changes nothing.',
+  summary: 'List installed items and pinned servers of which there is something newer. Changes nothing.',
   examples: ['wield list --outdated'],
   flags: {},
   positionals: 0,
   async run(call) {
     const { terminal, json } = call;
     const items = await withInstalling(call, findOutdated);
+    const { newer, failed } = await findNewerServers(call);
+    const servers = newer.map(({ server: { name }, pin, before }) => ({
+      name,
+      package: describePackage(pin.wanted),
+      version: before,
+      latest: pin.resolved.version,
+    }));
     if (json)
       return printJson(terminal, {
         ok: true,
+        servers,
+        failed: failed.map(({ name, error }) => ({ name, error: error.toJSON() })),
         items: items.map(({ item, states, latest, renamedTo }) => ({
           ...toInstalledJson(item),
           states,
@@ -134,7 +150,9 @@ export const outdated: Verb = {
           renamedTo: renamedTo ?? null,
         })),
       });
-    if (items.length === 0) terminal.out('  everything is up to date\n');
+    printFailed(call, failed);
+    if (items.length + servers.length === 0)
+      terminal.out(failed.length === 0 ? '  everything is up to date\n' : '  nothing newer was found\n');
     else {
       const rows = items.map(({ item, states, latest }) => [
         item.effective,
@@ -143,7 +161,14 @@ export const outdated: Verb = {
         latest?.slice(0, 12) ?? '',
         states.join(', '),
       ]);
-      printTable(terminal, ['NAME', 'KIND', 'INSTALLED', 'LATEST', 'STATE'], rows);
+      const pinned = servers.map(({ name, version, latest }) => [
+        name,
+        'server',
+        short(version),
+        short(latest),
+        'newer',
+      ]);
+      printTable(terminal, ['NAME', 'KIND', 'INSTALLED', 'LATEST', 'STATE'], [...rows, ...pinned]);
     }
     return 0;
   },

@@ -1,5 +1,6 @@
 // `wield upgrade`: upgrades installed items and shows every change first; `--fetch-only` only fetches updates of sources.
 
+import { exitStatus } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import { applyPlan, previewPlan } from '../../install/apply/apply.js';
 import type { AppliedItem } from '../../install/apply/stage.js';
@@ -29,15 +30,16 @@ import {
 import { findOwnUpdate } from '../own-update.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
+import { chooseServers, upgradeServers } from '../upgrade-servers.js';
 import { toggle, type Verb } from '../verb.js';
 
 declare const WIELD_VERSION: string;
 
 export const upgrade: Verb = {
   name: 'upgrade',
-  usage: 'upgrade [item…] [--offline] [--dry-run] [--force] [--yes]\n  wield upgrade --fetch-only [source…]',
+  usage: 'upgrade [item or server…] [--offline] [--dry-run] [--force] [--yes]\n  wield upgrade --fetch-only [source…]',
   summary:
-    'Upgrade installed items to the current version of their sources. Shows every change first, and how to update wield itself.',
+    'Upgrade installed items to the current version of their sources, and pinned servers. Shows every change first, and how to update wield itself.',
   examples: ['wield upgrade --dry-run', 'wield upgrade acme:detect --yes'],
   flags: {
     offline: toggle('Do not fetch updates first'),
@@ -47,7 +49,24 @@ export const upgrade: Verb = {
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
-    const { flags, positionals, terminal, json } = call;
+    const { flags, terminal, json } = call;
+    const named = chooseServers(call, call.positionals);
+    const positionals = call.positionals.filter((name) => !named.includes(name));
+    const isForServers = !flags.has('offline') && (named.length > 0 || positionals.length === 0);
+    const { servers, failed } = isForServers ? await upgradeServers(call, named) : { servers: [], failed: [] };
+    const [broken] = failed;
+    const rest = { servers, failed: failed.map(({ name, error }) => ({ name, error: error.toJSON() })) };
+    if (named.length > 0 && positionals.length === 0) {
+      if (json)
+        printJson(terminal, {
+          ok: broken === undefined,
+          ...(broken && { error: broken.error.toJSON() }),
+          dryRun: flags.has('dry-run'),
+          ...rest,
+        });
+      else if (servers.length + failed.length === 0) terminal.out('  everything is up to date\n');
+      return broken === undefined ? 0 : exitStatus(broken.error.code);
+    }
     const upgradeItems = async (environment: InstallEnvironment): Promise<number> => {
       if (!flags.has('offline')) await syncUsed(environment, flags.has('accept'));
       const inventory = loadInventory(environment);
@@ -59,7 +78,7 @@ export const upgrade: Verb = {
         printPreview(terminal, items, plan, inventory);
         if (items.length + removed.length === 0)
           terminal.out(
-            plan.refused.length + plan.kept.length > 0
+            plan.refused.length + plan.kept.length + servers.length + failed.length > 0
               ? '  nothing upgraded\n'
               : `  everything is up to date${describeSkipped(inventory)}\n`,
           );
@@ -81,14 +100,19 @@ export const upgrade: Verb = {
         const gone = removed.map(toInstalledJson);
         const upgraded = items.map(toAppliedJson);
         const self = { version: WIELD_VERSION, update: findOwnUpdate(terminal.io) };
-        printJson(terminal, { ...outcomeOf(plan), dryRun, items: upgraded, removed: gone, kept, refused, hooks, self });
+        printJson(terminal, {
+          ...outcomeOf(plan),
+          ...(broken && { ok: false, error: broken.error.toJSON() }),
+          ...{ dryRun, items: upgraded, removed: gone, kept, refused, hooks, self },
+          ...rest,
+        });
       } else {
         printRefused(terminal, plan);
         // PKG-8: this verb is where people look for it.
         if (positionals.length === 0)
           terminal.err(`  wield ${WIELD_VERSION} itself stays; to update it: ${findOwnUpdate(terminal.io)}\n`);
       }
-      return statusOf(plan);
+      return statusOf(plan) || (broken === undefined ? 0 : exitStatus(broken.error.code));
     };
     // Without consent not even a fetch is kept: the next run would compare with it.
     return withInstalling(call, upgradeItems, { copies: flags.has('dry-run') || !mayConfirm(call) });

@@ -19,7 +19,7 @@ import { findBrokenCache } from './npx-cache.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** The settings that a server is started with. */
-export interface StartSettings extends Pick<Settings, 'env' | 'sandbox' | 'allowedServers' | 'broker'> {
+export interface StartSettings extends Pick<Settings, 'env' | 'sandbox' | 'allowedServers' | 'broker' | 'advisories'> {
   /** What the server may request of clients (RSC-7). */
   readonly announces: readonly ClientCapability[];
   /** Whose login is used, if not that of this machine. */
@@ -30,11 +30,15 @@ const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
 /** Returns the settings of a server. It is told that clients support what no rule denies (RSC-7). */
 export function toStartSettings(server: ServerEntry, snapshot: Snapshot): StartSettings {
-  const { env, sandbox, allowedServers, broker } = snapshot.settings;
+  const { env, sandbox, allowedServers, broker, advisories } = snapshot.settings;
   const announces = CLIENT_CAPABILITIES.filter(
     (capability) => findDenial(toClientTool(capability, server.name), MODEL, toRules(snapshot)) === undefined,
   );
-  return { env, sandbox, allowedServers, broker, announces, user: findLoginUser(server, snapshot.user) };
+  return {
+    ...{ env, sandbox, allowedServers, broker, announces },
+    ...(advisories !== undefined && { advisories }),
+    user: findLoginUser(server, snapshot.user),
+  };
 }
 
 export interface OpenOptions {

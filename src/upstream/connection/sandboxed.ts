@@ -17,6 +17,8 @@ import { installRunner } from './runner.js';
 export interface SandboxedServer {
   readonly name: string;
   readonly request: StartRequest;
+  /** The directory that its package is installed in. */
+  readonly place?: string | undefined;
   readonly applied: readonly AppliedProfile[];
   readonly sandboxes: SandboxSettings;
 }
@@ -30,7 +32,7 @@ const PACKAGE_FILES = ['package.json', 'pyproject.toml', 'setup.py'];
 
 /** Returns how to start the server in its sandbox. Throws if it cannot be enforced or its package not be installed. */
 export async function sandboxServer(
-  { name, request, applied, sandboxes }: SandboxedServer,
+  { name, request, place, applied, sandboxes }: SandboxedServer,
   places: Places,
 ): Promise<StartRequest> {
   const own = join(places.wieldHome, 'servers', directoryName(name));
@@ -50,7 +52,7 @@ export async function sandboxServer(
     const code = [program, ...installed, ...argv.slice(1).flatMap(toPackage)].filter((path) => existsSync(path));
     return planSandbox(applied, sandboxes, { ...target, code }, places);
   };
-  const first = await plan(request.argv, []);
+  const first = await plan(request.argv, place === undefined ? [] : [place]);
   const isOffline = first.sandbox.backend !== 'none' && !first.sandbox.network;
   const argv = isOffline ? await installRunner(name, request, join(own, 'code'), places.world) : request.argv;
   // Only a package that was installed is somewhere else.

@@ -21,6 +21,7 @@ import {
   type Shape,
   string,
   stringOrStrings,
+  text,
   when,
 } from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
@@ -235,6 +236,8 @@ const OAUTH_KEYWORDS: JsonSchema = {
 const OTHERS_ARE_DROPPED = { unknown: 'drop' } as const;
 
 /** The fields of a server that is started. */
+const INTEGRITY = /^(?:(?:sha\d+-[A-Za-z0-9+/=]+|sha256:[0-9a-f]{64})(?: |$))+$/;
+
 export const STDIO = object(
   {
     command: filled('command'),
@@ -248,6 +251,7 @@ export const STDIO = object(
     ),
     cwd: optional(filled('cwd')),
     shared: optional(boolean),
+    integrity: optional(text('what wield mcp add writes, such as "sha512-…"', INTEGRITY)),
   },
   OTHERS_ARE_DROPPED,
 );

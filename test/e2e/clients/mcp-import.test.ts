@@ -18,7 +18,7 @@ const secretsOf = (workspace: Workspace): string => join(workspace.env.WIELD_HOM
 async function importAll(client: string, scope: 'project' | 'user', args: string[] = []) {
   const workspace = createWorkspace();
   writeClientFile(workspace, fixtureOf(client, scope));
-  const run = await wield(workspace, ['mcp', 'import', client, '--yes', '--json', ...args]);
+  const run = await wield(workspace, ['mcp', 'import', client, '--unpinned', '--yes', '--json', ...args]);
   const document = json(run);
   const notes = Object.fromEntries(
     document.servers.map((one: { name: string; notes: string[] }) => [one.name, one.notes]),
@@ -60,7 +60,7 @@ describe('clients', () => {
       const servers = { boxed: { command: 'a', sandboxEnabled: true }, open: { command: 'b' } };
       const document = { [client === 'vscode' ? 'servers' : 'mcpServers']: servers, sandbox };
       workspace.write(`.${client}/mcp.json`, JSON.stringify(document));
-      const run = json(await wield(workspace, ['mcp', 'import', client, '--yes', '--json']));
+      const run = json(await wield(workspace, ['mcp', 'import', client, '--unpinned', '--yes', '--json']));
       expect(run.servers.flatMap((one: { variables: string[] }) => one.variables)).toEqual([]);
       expect(readWritten(workspace)).toEqual({
         boxed: { command: 'a', args: [], sandboxEnabled: true, sandbox },
@@ -236,13 +236,13 @@ describe('clients', () => {
         `copies/${name}`,
         typeof document === 'string' ? document : JSON.stringify(document),
       );
-      json(await wield(workspace, ['mcp', 'import', path, '--yes', '--json']));
+      json(await wield(workspace, ['mcp', 'import', path, '--unpinned', '--yes', '--json']));
       expect([name, readWritten(workspace)]).toEqual([name, servers]);
     }
     const workspace = createWorkspace();
     for (const document of [{ name: 'x', scripts: { build: 'tsc' } }, { a: { url: 'https://x' }, b: 1 }, [], {}]) {
       const path = workspace.write('other.json', JSON.stringify(document));
-      const run = await wield(workspace, ['mcp', 'import', path, '--yes']);
+      const run = await wield(workspace, ['mcp', 'import', path, '--unpinned', '--yes']);
       expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('has no servers in a known format')]);
     }
   });
@@ -266,7 +266,7 @@ describe('clients', () => {
       c: container('image', '-e', `API_TOKEN=${SEEDED}`),
     };
     const path = workspace.write('servers.json', JSON.stringify({ servers }));
-    const run = json(await wield(workspace, ['mcp', 'import', path, '--yes', '--json']));
+    const run = json(await wield(workspace, ['mcp', 'import', path, '--unpinned', '--yes', '--json']));
     expect(JSON.stringify(run)).not.toContain(SEEDED);
     const secret = (name: string): string => `file:${file(workspace, name)}`;
     const start = ['run', '-i', '--rm'];
@@ -433,7 +433,7 @@ describe('secrets', () => {
     const clients = ['claude-code', 'cursor', 'codex', 'windsurf', 'gemini-cli', 'goose'];
     for (const client of clients) {
       for (const flags of [['--dry-run'], ['--dry-run', '--json'], ['--yes', '--verbose']]) {
-        const run = await wield(workspace, ['mcp', 'import', client, ...flags]);
+        const run = await wield(workspace, ['mcp', 'import', client, '--unpinned', ...flags]);
         expect(run.status).toBe(0);
         said.push(run.stdout, run.stderr);
       }
@@ -468,11 +468,13 @@ describe('secrets', () => {
     const workspace = createWorkspace();
     const servers = Object.fromEntries(shown.map(([name, entry]) => [name, entry]));
     workspace.write('servers.json', JSON.stringify({ mcpServers: servers }));
-    const run = await wield(workspace, ['mcp', 'import', 'servers.json', '--yes', '--json']);
+    const run = await wield(workspace, ['mcp', 'import', 'servers.json', '--unpinned', '--yes', '--json']);
     expect(run.stdout).not.toContain(SEEDED);
     expect(json(run).written).toBe(false);
     for (const server of json(run).servers) expect([server.name, server.status]).toEqual([server.name, 'unusable']);
-    expect((await wield(workspace, ['mcp', 'import', 'servers.json', '--yes'])).stdout).not.toContain(SEEDED);
+    expect((await wield(workspace, ['mcp', 'import', 'servers.json', '--unpinned', '--yes'])).stdout).not.toContain(
+      SEEDED,
+    );
     expect(existsSync(secretsOf(workspace))).toBe(false);
   });
 
@@ -480,7 +482,7 @@ describe('secrets', () => {
     const workspace = createWorkspace();
     const hostile = { url: 'https://x.example/mcp', headers: { 'X-A': '$' + '{file:/etc/passwd}' } };
     workspace.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { hostile } }));
-    const run = json(await wield(workspace, ['mcp', 'import', 'cursor', '--yes', '--json']));
+    const run = json(await wield(workspace, ['mcp', 'import', 'cursor', '--unpinned', '--yes', '--json']));
     expect(run.servers[0].status).toBe('unusable');
   });
 });
@@ -525,13 +527,13 @@ describe('existing servers', () => {
     mkdirSync(join(workspace.home, '.agents'));
     const text = '{\n\t"mcpServers": {\n\t\t"docs": { "command": "mine" }\n\t},\n\t"other": 1\n}\n';
     writeFileSync(destination(workspace), text);
-    const run = json(await wield(workspace, ['mcp', 'import', 'codex', '--yes', '--json']));
+    const run = json(await wield(workspace, ['mcp', 'import', 'codex', '--unpinned', '--yes', '--json']));
     expect(run.servers.map((one: { status: string }) => one.status)).toEqual(['exists', 'new']);
     expect(readWritten(workspace).docs).toEqual({ command: 'mine' });
     expect(readFileSync(destination(workspace), 'utf8')).toContain('\n\t\t"figma": {\n\t\t\t"type"');
-    const again = await wield(workspace, ['mcp', 'import', 'codex', '--yes']);
+    const again = await wield(workspace, ['mcp', 'import', 'codex', '--unpinned', '--yes']);
     expect(again.stdout).toContain('nothing to import');
-    await wield(workspace, ['mcp', 'import', 'codex', '--server', 'docs', '--force', '--yes']);
+    await wield(workspace, ['mcp', 'import', 'codex', '--unpinned', '--server', 'docs', '--force', '--yes']);
     expect(readWritten(workspace).docs.command).toBe('docs-server');
     expect(JSON.parse(readFileSync(destination(workspace), 'utf8')).other).toBe(1);
   });
@@ -540,7 +542,7 @@ describe('existing servers', () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('vscode', 'project'));
     await wield(workspace, ['connect', 'vscode', '--yes']);
-    const args = ['mcp', 'import', 'vscode', '--scope', 'project', '--yes', '--json'];
+    const args = ['mcp', 'import', 'vscode', '--unpinned', '--scope', 'project', '--yes', '--json'];
     const picked = json(await wield(workspace, [...args, '--server', 'playwright']));
     expect(picked.file).toBe(join(workspace.dir, '.agents/mcp.json'));
     expect(Object.keys(JSON.parse(readFileSync(picked.file, 'utf8')).mcpServers)).toEqual(['playwright']);
@@ -557,7 +559,7 @@ describe('existing servers', () => {
     workspace.script('greet', '#!/bin/sh\n# @description Greet.\n');
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     await wield(workspace, ['trust', '--yes']);
-    await wield(workspace, ['mcp', 'import', 'codex', '--scope', 'project', '--yes']);
+    await wield(workspace, ['mcp', 'import', 'codex', '--unpinned', '--scope', 'project', '--yes']);
     expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
   });
 });
@@ -581,7 +583,7 @@ describe('sources', () => {
   spec('UPS-7', 'errors have a hint and write nothing', async () => {
     const workspace = createWorkspace();
     workspace.write('.vscode/mcp.json', '{\n "servers": ');
-    const broken = await wield(workspace, ['mcp', 'import', 'vscode', '--yes']);
+    const broken = await wield(workspace, ['mcp', 'import', 'vscode', '--unpinned', '--yes']);
     expect([broken.status, broken.stderr]).toEqual([2, expect.stringContaining('mcp.json:2')]);
     const unknown = await wield(workspace, ['mcp', 'import', 'cursr']);
     expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining('did you mean cursor?')]);
@@ -594,7 +596,7 @@ describe('sources', () => {
     writeClientFile(workspace, fixtureOf('codex', 'user'));
     mkdirSync(join(workspace.home, '.agents'));
     writeFileSync(destination(workspace), '{ broken');
-    expect((await wield(workspace, ['mcp', 'import', 'codex', '--yes'])).status).toBe(2);
+    expect((await wield(workspace, ['mcp', 'import', 'codex', '--unpinned', '--yes'])).status).toBe(2);
     expect(readFileSync(destination(workspace), 'utf8')).toBe('{ broken');
     expect(existsSync(secretsOf(workspace))).toBe(false);
   });

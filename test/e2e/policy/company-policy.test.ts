@@ -107,7 +107,7 @@ describe.concurrent('servers', () => {
       const base = registry.origin;
       workspace.manage('config.toml', allow(`{ registry = "${base}/com.corp/*" }`));
       const add = (name: string) =>
-        wield(workspace, ['mcp', 'add', `registry:${name}`, '--registry', base, '--yes', '--json']);
+        wield(workspace, ['mcp', 'add', `registry:${name}`, '--registry', base, '--yes', '--unpinned', '--json']);
       expect(json(await add('com.other/notes')).error).toMatchObject({ code: 'denied' });
       expect(json(await add('com.corp/notes'))).toMatchObject({ ok: true, written: true });
       expect(await states(workspace)).toEqual({ notes: 'unknown' });
@@ -136,7 +136,9 @@ describe.concurrent('servers', () => {
         'client.json',
         JSON.stringify({ mcpServers: { b: { command: 'npx', args: ['x'] } } }),
       );
-      expect(json(await wield(workspace, ['mcp', 'import', client, '--yes', '--json'])).error.code).toBe('denied');
+      expect(json(await wield(workspace, ['mcp', 'import', client, '--yes', '--unpinned', '--json'])).error.code).toBe(
+        'denied',
+      );
       expect(existsSync(file)).toBe(false);
       const added = await wield(workspace, ['mcp', 'add', 'ok', '--url', 'https://ok.example/mcp', '--yes', '--json']);
       expect(json(added)).toMatchObject({ written: true });

@@ -20,7 +20,16 @@ const server = (more: object) => ({ name: NAME, description: 'Notes.', version: 
 
 async function addFile(workspace: Workspace, document: object, ...args: readonly string[]) {
   workspace.write('server.json', JSON.stringify(document));
-  const run = await wield(workspace, ['mcp', 'add', '--yes', './server.json', '--force', '--json', ...args]);
+  const run = await wield(workspace, [
+    'mcp',
+    'add',
+    '--unpinned',
+    '--yes',
+    './server.json',
+    '--force',
+    '--json',
+    ...args,
+  ]);
   const entries =
     run.status === 0 ? JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers : {};
   return { run, document: json(run), entry: entries.notes };
@@ -149,7 +158,19 @@ spec('UPS-90', 'asks a registry for a version, and refuses another answer', asyn
         .end(JSON.stringify({ server: answer, _meta: {} }));
   });
   const add = async (place: string, ...args: readonly string[]) =>
-    json(await wield(workspace, ['mcp', 'add', '--yes', place, '--registry', registry.origin, '--json', ...args]));
+    json(
+      await wield(workspace, [
+        'mcp',
+        'add',
+        '--unpinned',
+        '--yes',
+        place,
+        '--registry',
+        registry.origin,
+        '--json',
+        ...args,
+      ]),
+    );
   expect(await add(`registry:${NAME}`)).toMatchObject({ ok: true, server: 'notes', written: true });
   expect(registry.requests[0]!.url).toBe('/v0.1/servers/io.github.acme%2Fnotes/versions/latest');
   expect(await add(`registry:${NAME}@1.2.3`, '--name', 'mine')).toMatchObject({ ok: true, server: 'mine' });
@@ -285,7 +306,7 @@ spec('UPS-90', 'takes a name before the file or directory of an entry', async ()
     ['mine', './server.json'],
     ['other', '.'],
   ] as const) {
-    const run = await wield(workspace, ['mcp', 'add', '--yes', name, place, '--json']);
+    const run = await wield(workspace, ['mcp', 'add', '--unpinned', '--yes', name, place, '--json']);
     expect([run.status, run.stderr]).toEqual([0, '']);
     const written = JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers;
     expect(written[name]).toEqual({ command: 'npx', args: ['-y', '@acme/notes@1.2.3'] });

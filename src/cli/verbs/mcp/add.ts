@@ -19,12 +19,14 @@ import { listItems } from '../../../install/sources/load.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findProgram, searchPath } from '../../../process/environment.js';
 import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
+import { describePackage } from '../../../upstream/pins/package.js';
 import { type RegistryServer, toServerEntry } from '../../../upstream/registry/entry.js';
 import { toOrigin } from '../../../upstream/registry/origin.js';
 import { isRegistryEntry, isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
 import { assertUnchanged, changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { outcomeOf, printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
+import { installServer, lockServer, packageOf, pinServer, toPinJson, warnAboutVersion } from '../../pin-server.js';
 import { printJson } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
@@ -32,7 +34,7 @@ import { type McpAction, SCOPE, STRAY_FLAG } from './server.js';
 
 export const add: McpAction = {
   usage:
-    'add (NAME -- COMMAND … | NAME --url URL | [NAME] (registry:NAME[@VERSION] | FILE | DIR)) [--env K=V …] [--header K=V …] [--scope user|project] [--dry-run] [--yes]',
+    'add (NAME -- COMMAND … | NAME --url URL | [NAME] (registry:NAME[@VERSION] | FILE | DIR)) [--env K=V …] [--header K=V …] [--unpinned] [--scope user|project] [--dry-run] [--yes]',
   example: 'wield mcp add files -- npx -y @modelcontextprotocol/server-filesystem .',
   flags: {
     url: option('URL', 'The URL of an HTTP server, instead of a command'),
@@ -44,6 +46,7 @@ export const add: McpAction = {
     }),
     name: option('NAME', 'The name of a server from a registry'),
     registry: option('URL', 'The registry to ask, instead of the official one'),
+    unpinned: toggle('Write the command as it is, without the exact version and integrity of its package'),
     scope: SCOPE,
     force: toggle('Replace existing servers'),
     ...ASKS,
@@ -55,7 +58,7 @@ export const add: McpAction = {
     const scope = readScope(call) ?? 'user';
     const {
       name,
-      entry,
+      entry: written,
       command,
       bundle,
       variables = [],
@@ -69,7 +72,12 @@ export const add: McpAction = {
     const target = wieldFile(scope, environment);
     const file = shortenPath(target, toolbox.workspace.workdir, toolbox.machine.world.home);
     const owner = scope === 'user' ? 'user' : 'workspace';
-    toolbox.state.upstreams.assertAllowed(toServer(name, entry, { owner, file: target }), { registry: origin });
+    const typed = toServer(name, written, { owner, file: target });
+    toolbox.state.upstreams.assertAllowed(typed, { registry: origin });
+    const pin = call.flags.has('unpinned') ? undefined : await pinServer(call, typed, written);
+    const entry = pin?.entry ?? written;
+    const server = toServer(name, entry, { owner, file: target });
+    if (pin !== undefined) toolbox.state.upstreams.assertAllowed(server, { registry: origin });
     const plan = (): ServerEdit => {
       const planned = editServer(scope, environment, name, entry);
       if (planned.current === undefined || !planned.changed || call.flags.has('force')) return planned;
@@ -86,6 +94,11 @@ export const add: McpAction = {
     const { terminal } = call;
     if (!call.json) {
       warnIfMissing(terminal, command[0], toolbox);
+      warnAboutVersion(call, typed, pin);
+      if (pin !== undefined)
+        terminal.out(
+          `  pinned  ${describePackage(pin.wanted, pin.resolved.version)}  ${pin.resolved.integrity.slice(0, 20)}…\n`,
+        );
       if (scope === 'user') warnIfRelative(terminal, command, call.cwd);
       if (edit.changed) {
         terminal.out(`  ${terminal.paint('bold', file)}\n`);
@@ -96,12 +109,14 @@ export const add: McpAction = {
     if (isWritten) {
       const question = edit.current === undefined ? 'Add this server?' : 'Replace the existing server?';
       if (!(await confirm(call, question, file))) return 0;
+      if (pin !== undefined) await installServer(call, server, pin);
       if (origin !== undefined) await toolbox.state.upstreams.addOrigin(entry, origin);
       await changeConfig(call, target, () => {
         const now = plan();
         assertUnchanged(edit.current, now.current, file);
         if (now.changed) writeConfig(now.file, now.after, scope === 'user');
       });
+      await lockServer(call, name, scope, pin && { ...pin, asked: packageOf(typed)?.wanted ?? null });
     }
     if (call.json) {
       const { path } = edit.file;
@@ -113,6 +128,7 @@ export const add: McpAction = {
         diff,
         variables,
         optional,
+        pin: pin === undefined ? null : toPinJson(pin),
         written: isWritten,
       });
       return 0;

@@ -7,6 +7,7 @@ import {
   findSourceOf,
   findSources,
   type ImportedServer,
+  type ImportPins,
   type ImportPlan,
   type ImportSource,
   planImport,
@@ -14,23 +15,26 @@ import {
 } from '../../../clients/import.js';
 import { CLIENTS, findClient } from '../../../clients/table.js';
 import { assertPerson } from '../../../core/caller.js';
-import { ToolError } from '../../../core/error.js';
+import { isToolError, ToolError } from '../../../core/error.js';
+import type { JsonObject } from '../../../core/json.js';
 import { count, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { statOrNothing } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
 import { readServer } from '../../../upstream/entries/entry.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm } from '../../consent.js';
+import { lockServer, type PinnedServer, packageOf, pinServer } from '../../pin-server.js';
 import { printJson } from '../../print.js';
 import { printTable } from '../../table.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './server.js';
 
 export const importServers: McpAction = {
-  usage: 'import [CLIENT | FILE] [--server NAME …] [--scope user|project] [--dry-run] [--yes]',
+  usage: 'import [CLIENT | FILE] [--server NAME …] [--unpinned] [--scope user|project] [--dry-run] [--yes]',
   example: 'wield mcp import cursor',
   flags: {
     server: option('NAME', 'Only this server; can be repeated', { repeats: true }),
+    unpinned: toggle('Write commands as they are, without the exact versions and integrity of their packages'),
     scope: SCOPE,
     force: toggle('Replace existing servers'),
     ...ASKS,
@@ -42,15 +46,19 @@ export const importServers: McpAction = {
     if (from === undefined) return listSources(call, environment);
     const sources = findNamedSources(from, call, environment);
     if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'importing servers');
-    const toPlan = (): ImportPlan =>
+    const toPlan = (pins: ImportPins): ImportPlan =>
       planImport(sources, {
         environment,
         wieldHome: toolbox.machine.wieldHome,
         scope: readScope(call) ?? 'user',
         names: call.repeated('server'),
         force: call.flags.has('force'),
+        pins,
       });
-    const plan = toPlan();
+    const first = toPlan(new Map());
+    assertAllowed(first, toolbox);
+    const { pins, pinned } = await pinAll(call, first);
+    const plan = toPlan(pins);
     assertAllowed(plan, toolbox);
     if (!call.json) show(call, plan, environment);
     const write = plan.written.length > 0 && !call.flags.has('dry-run');
@@ -58,10 +66,11 @@ export const importServers: McpAction = {
     if (write) {
       if (!(await confirm(call, `Write ${count(plan.written.length, 'server')} to ${file}?`, file))) return 0;
       await changeConfig(call, plan.destination.path, () => {
-        const now = toPlan();
+        const now = toPlan(pins);
         assertUnchanged(plan.written, now.written, file);
         applyImport(now);
       });
+      for (const [name, pin] of pinned) await lockServer(call, name, plan.scope, pin);
     }
     if (call.json) printJson(call.terminal, { ok: true, ...toDocument(from, plan), written: write });
     else if (write) call.terminal.out(`  imported  ${count(plan.written.length, 'server')} into ${file}\n`);
@@ -69,6 +78,28 @@ export const importServers: McpAction = {
     return 0;
   },
 };
+
+// A server that cannot be pinned is imported as it is, with a note.
+async function pinAll(call: VerbCall, { written, destination }: ImportPlan) {
+  const pins = new Map<string, { readonly entry: JsonObject } | { readonly note: string }>();
+  const pinned = new Map<string, PinnedServer & { readonly asked: string | null }>();
+  const source = { owner: 'user', place: { file: destination.path, pointer: null, line: null } } as const;
+  for (const { name, entry } of call.flags.has('unpinned') ? [] : written) {
+    const server = readServer(name, entry, source).entry;
+    if (server === undefined || entry === undefined) continue;
+    try {
+      const pin = await pinServer(call, server, entry);
+      if (pin === undefined) continue;
+      pins.set(name, pin);
+      pinned.set(name, { ...pin, asked: packageOf(server)?.wanted ?? null });
+    } catch (error) {
+      // An advisory must not be overlooked among many servers.
+      if (!isToolError(error) || error.code === 'denied') throw error;
+      pins.set(name, { note: `not pinned: ${error.message}` });
+    }
+  }
+  return { pins, pinned };
+}
 
 // POL-41: what no list allows is not imported.
 function assertAllowed({ written, destination }: ImportPlan, { state: { upstreams } }: NodeToolbox): void {

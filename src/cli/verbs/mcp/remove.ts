@@ -9,6 +9,7 @@ import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
+import { lockServer } from '../../pin-server.js';
 import { printJson } from '../../print.js';
 import { usageError } from '../../verb.js';
 import { describePlace, findState, type McpAction, SCOPE } from './server.js';
@@ -49,6 +50,7 @@ export const remove: McpAction = {
         assertUnchanged(edit.current, now.current, file);
         writeConfig(now.file, now.after, scope === 'user');
       });
+    if (isWritten) await lockServer(call, name, scope);
     if (json) printJson(terminal, { ok: true, server: name, scope, file: path, diff, secrets, written: isWritten });
     else if (isWritten) {
       terminal.out(`  removed   ${spellOut(name)}\n`);

@@ -1,0 +1,194 @@
+// Newer versions of pinned servers: finds them, shows how their tools differ, and moves the pin (UPS-125).
+
+import type { Scope } from '../clients/client.js';
+import { writeConfig } from '../clients/config-file.js';
+import { editServer, wieldFile } from '../clients/wield-file.js';
+import { isToolError, ToolError } from '../core/error.js';
+import type { JsonObject } from '../core/json.js';
+import { sanitize, spellOut } from '../core/text.js';
+import { mayStart, type StdioServer } from '../core/upstream.js';
+import { readLockedServers } from '../install/lock-file.js';
+import type { NodeToolbox } from '../node.js';
+import { readServer } from '../upstream/entries/entry.js';
+import type { ToolDifference } from '../upstream/index.js';
+import { describePackage, isExact } from '../upstream/pins/package.js';
+import { assertUnchanged, changeConfig, findClientEnvironment } from './clients.js';
+import { confirm, printDiff } from './consent.js';
+import { installServer, lockOf, lockServer, type PinnedServer, packageOf, pinServer } from './pin-server.js';
+import type { VerbCall } from './verb.js';
+import { findState } from './verbs/mcp/server.js';
+
+interface Pinned {
+  readonly server: StdioServer;
+  readonly scope: Scope;
+  /** What was asked for, besides an exact version. */
+  readonly asked: string | null;
+}
+
+export interface NewerServer extends Pinned {
+  readonly pin: PinnedServer;
+  readonly entry: JsonObject;
+  readonly before: string;
+}
+
+export interface FoundServers {
+  readonly newer: readonly NewerServer[];
+  /** Those whose registry could not be asked, or has other bytes for the pinned version. */
+  readonly failed: readonly { readonly name: string; readonly error: ToolError }[];
+}
+
+/** Returns the pinned servers in files that wield writes. */
+function listPinned(toolbox: NodeToolbox): Pinned[] {
+  const environment = findClientEnvironment(toolbox);
+  return toolbox.state.upstreams.states().flatMap(({ server }) => {
+    const scope = (['user', 'project'] as const).find((one) => server.place.file === wieldFile(one, environment));
+    if (scope === undefined || server.kind !== 'stdio' || server.integrity === undefined) return [];
+    const asked = readLockedServers(lockOf(scope, toolbox)).find(({ name }) => name === server.name)?.wanted ?? null;
+    return [{ server, scope, asked }];
+  });
+}
+
+/** Returns which of some names are pinned servers. */
+export function chooseServers(call: VerbCall, names: readonly string[]): string[] {
+  const pinned = listPinned(call.toolbox()).map(({ server }) => server.name);
+  return names.filter((name) => pinned.includes(name));
+}
+
+/** Asks the registries. A server that was added with an exact version is left out, unless it is named. */
+export async function findNewerServers(call: VerbCall, names: readonly string[] = []): Promise<FoundServers> {
+  const toolbox = call.toolbox();
+  const newer: NewerServer[] = [];
+  const failed: { name: string; error: ToolError }[] = [];
+  for (const one of listPinned(toolbox)) {
+    const { server, scope, asked } = one;
+    const { name, integrity } = server;
+    const wanted = packageOf(server);
+    const isFixed = wanted !== undefined && asked !== null && isExact({ ...wanted, wanted: asked });
+    if (wanted === undefined || (names.length > 0 ? !names.includes(name) : isFixed)) continue;
+    const entry = editServer(scope, findClientEnvironment(toolbox), name, undefined).current as JsonObject;
+    const before = wanted.wanted!;
+    try {
+      const pin = await pinServer(call, server, entry, {
+        ...wanted,
+        wanted: isFixed ? undefined : (asked ?? undefined),
+      });
+      if (pin === undefined) continue;
+      const { resolved } = pin;
+      if (resolved.version !== before) newer.push({ ...one, pin, entry, before });
+      else if (wanted.ecosystem === 'npm' && resolved.integrity !== integrity) throw replaced(name, pin);
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      failed.push({ name, error });
+    }
+  }
+  return { newer, failed };
+}
+
+function replaced(name: string, { wanted, resolved }: PinnedServer): ToolError {
+  const what = describePackage(wanted, resolved.version);
+  return new ToolError(
+    'integrity',
+    `the registry has other bytes for ${what} of the server ${name} than it was pinned to`,
+    {
+      hint: 'find out why; the pin stays',
+    },
+  );
+}
+
+interface UpgradedServer {
+  readonly name: string;
+  readonly package: string;
+  readonly before: string;
+  readonly version: string;
+  readonly integrity: string;
+  /** How its tools differ; null if it was not started. */
+  readonly tools: readonly ToolDifference[] | null;
+  readonly upgraded: boolean;
+}
+
+export interface UpgradedServers {
+  readonly servers: readonly UpgradedServer[];
+  readonly failed: FoundServers['failed'];
+}
+
+/** Moves pins, each after its tools were shown and confirmed. A dry run starts nothing. */
+export async function upgradeServers(call: VerbCall, names: readonly string[]): Promise<UpgradedServers> {
+  const { newer, failed } = await findNewerServers(call, names);
+  const servers: UpgradedServer[] = [];
+  const failures = [...failed];
+  for (const one of newer) {
+    try {
+      servers.push(await upgradeServer(call, one));
+    } catch (error) {
+      if (!isToolError(error) || error.code === 'needs_approval') throw error;
+      failures.push({ name: one.server.name, error });
+    }
+  }
+  printFailed(call, failures);
+  return { servers, failed: failures };
+}
+
+async function upgradeServer(call: VerbCall, one: NewerServer): Promise<UpgradedServer> {
+  const { terminal, json, flags } = call;
+  const { server, pin, before } = one;
+  const { version, integrity } = pin.resolved;
+  const { name } = server;
+  const facts = { name, package: describePackage(pin.wanted), before, version, integrity };
+  const left = (tools: UpgradedServer['tools']): UpgradedServer => ({ ...facts, tools, upgraded: false });
+  if (!json)
+    terminal.out(`  ${terminal.paint('bold', spellOut(name))}  ${sanitize(facts.package)}  ${before} → ${version}\n`);
+  if (flags.has('dry-run')) return left(null);
+  if (!mayStart(server, call.toolbox().workspace))
+    throw new ToolError('denied', `the server ${name} may not be started, so its tools cannot be compared`, {
+      hint: 'trust the workspace first: wield trust',
+    });
+  if (!(await confirm(call, 'Start the new version to compare its tools?', spellOut(name)))) return left(null);
+  await installServer(call, server, pin);
+  const tools = await compareTools(call, one);
+  if (!json) printTools(call, tools);
+  if (!(await confirm(call, 'Move the pin?', spellOut(name)))) return left(tools);
+  await movePin(call, one);
+  if (!json) terminal.out(`  upgraded  ${spellOut(name)}\n`);
+  return { ...facts, tools, upgraded: true };
+}
+
+async function compareTools(call: VerbCall, { server, pin }: NewerServer): Promise<readonly ToolDifference[]> {
+  const { upstreams } = call.toolbox().state;
+  const { entry } = readServer(server.name, pin.entry, { owner: server.owner, place: server.place });
+  await upstreams.refresh(entry!);
+  return upstreams.compare(server, entry!);
+}
+
+function printTools({ terminal }: VerbCall, tools: readonly ToolDifference[]): void {
+  if (tools.length === 0) terminal.out('    the same tools\n');
+  for (const { name, change, diff } of tools) {
+    terminal.out(`    ${spellOut(name)}  ${change}\n`);
+    printDiff(
+      terminal,
+      diff.map((line) => `  ${spellOut(line)}`),
+    );
+  }
+}
+
+// What was shown and confirmed is approved.
+async function movePin(call: VerbCall, { server, scope, pin, entry, asked }: NewerServer): Promise<void> {
+  const toolbox = call.toolbox();
+  const environment = findClientEnvironment(toolbox);
+  const { name } = server;
+  const { file } = server.place;
+  await changeConfig(call, file, () => {
+    const now = editServer(scope, environment, name, pin.entry);
+    assertUnchanged(entry, now.current, file);
+    writeConfig(now.file, now.after, scope === 'user');
+  });
+  await lockServer(call, name, scope, { ...pin, asked });
+  const { upstreams } = toolbox.state;
+  const changed = upstreams.changes(findState(toolbox, name));
+  if (changed.length > 0) await upstreams.approve(changed.map(({ tool }) => tool));
+}
+
+/** Prints the servers whose registry could not be asked. */
+export function printFailed({ terminal, json }: VerbCall, failed: FoundServers['failed']): void {
+  for (const { name, error } of json ? [] : failed)
+    terminal.err(`  ${terminal.paint('red', 'failed', 'err')}   ${spellOut(name)}: ${sanitize(error.message)}\n`);
+}

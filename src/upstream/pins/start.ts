@@ -1,0 +1,227 @@
+// Starts a pinned server: from an installation of its own, whose packages and files are verified (UPS-123).
+
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { ToolError } from '../../core/error.js';
+import { isRecord } from '../../core/json.js';
+import { quoteOutside } from '../../core/text.js';
+import { digestBytes, digestParts } from '../../files/digest.js';
+import { withLock } from '../../files/lock.js';
+import { removeTree } from '../../files/remove.js';
+import { createStateDirectory } from '../../files/state.js';
+import { hashTree, listTree } from '../../files/tree.js';
+import { writeFileAtomic } from '../../files/write.js';
+import { type Advisories, assertHarmless } from './advisories.js';
+import { describePackage, isExact, type RunPackage } from './package.js';
+import {
+  type Installing,
+  NPM_FLAGS,
+  type Pin,
+  type Resolved,
+  readNpmLock,
+  readRequirements,
+  resolvePackage,
+  runInstaller,
+  toPypiName,
+} from './resolve.js';
+
+export interface InstallOptions extends Installing {
+  readonly wieldHome: string;
+  readonly advisories: Advisories;
+}
+
+export interface PinnedStart extends InstallOptions {
+  /** What the server is started with. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface Started {
+  /** Undefined: the command line as it is. */
+  readonly argv?: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** The directory that it is installed in. */
+  readonly place?: string;
+}
+
+const MARKER = 'pin.json';
+
+/** Returns how a pinned package is started. Throws `integrity` if it is not what it was pinned to, `denied` by an advisory. */
+export async function startPinned(
+  wanted: RunPackage | undefined,
+  integrity: string,
+  start: PinnedStart,
+): Promise<Started> {
+  const { server, environment, wieldHome, advisories } = start;
+  if (wanted === undefined || !isExact(wanted))
+    throw differs(
+      server,
+      'its entry has an integrity, but does not name the exact version of a package',
+      'remove integrity from its entry, or add it again: wield mcp add',
+    );
+  if (wanted.ecosystem === 'docker') {
+    // Docker verifies digests itself.
+    if (wanted.wanted !== integrity) throw differs(server, 'its entry names another image than its integrity');
+    return { environment };
+  }
+  const pin = { version: wanted.wanted!, integrity };
+  const place = placeOf(wanted, pin, wieldHome);
+  if (!existsSync(join(place, MARKER))) {
+    assertHarmless([wanted], advisories, server);
+    const found = await resolvePackage(wanted, start);
+    if (!isSame(wanted, found, pin))
+      throw differs(
+        server,
+        `${describePackage(wanted, pin.version)} is pinned to ${integrity}, and the registry has ${found.integrity}`,
+      );
+    await installPin(wanted, found, start);
+  }
+  const recorded: unknown = JSON.parse(readFileSync(join(place, MARKER), 'utf8'));
+  if (!isRecord(recorded) || recorded.tree !== hashInstalled(wanted, place))
+    throw differs(
+      server,
+      `the files in ${place} are not those that were installed`,
+      `remove them, and it is installed again: rm -r ${place}`,
+    );
+  assertHarmless(packagesOf(wanted, place), advisories, server);
+  return { ...toStart(wanted, place, server, environment), place };
+}
+
+/** Installs what was resolved, once. No script of a package runs, and no code is built. */
+export async function installPin(
+  wanted: RunPackage,
+  { files, ...pin }: Resolved,
+  start: InstallOptions,
+): Promise<void> {
+  const { wieldHome, world, signal } = start;
+  const place = placeOf(wanted, pin, wieldHome);
+  for (const directory of [wieldHome, dirname(place)]) createStateDirectory(directory);
+  await withLock(`${place}.lock`, { world, ...(signal && { signal }), doing: 'installing a package' }, async () => {
+    if (existsSync(join(place, MARKER))) return;
+    removeTree(place);
+    createStateDirectory(place);
+    for (const [name, text] of Object.entries(withPin(wanted, files, pin)))
+      writeFileAtomic(join(place, name), text, { durable: false });
+    assertHarmless(packagesOf(wanted, place), start.advisories, start.server);
+    if (wanted.ecosystem === 'npm') await runInstaller(['npm', 'ci', ...NPM_FLAGS, '--prefix', place], place, start);
+    else await installPypi(wanted, place, start);
+    writeFileAtomic(join(place, MARKER), `${JSON.stringify({ ...pin, tree: hashInstalled(wanted, place) })}\n`);
+  });
+}
+
+async function installPypi({ python }: RunPackage, place: string, start: InstallOptions): Promise<void> {
+  const own = python === undefined ? [] : ['--python', python];
+  await runInstaller(['uv', 'venv', '--quiet', '--no-config', ...own, 'venv'], place, start);
+  const flags = [
+    '--quiet',
+    '--no-config',
+    '--require-hashes',
+    '--no-build',
+    '--link-mode',
+    'copy',
+    '--python',
+    'venv/bin/python',
+  ];
+  await runInstaller(['uv', 'pip', 'install', ...flags, '-r', 'requirements.txt'], place, start);
+}
+
+function placeOf(
+  { ecosystem, name, extras, python = '' }: RunPackage,
+  { version, integrity }: Pin,
+  wieldHome: string,
+): string {
+  return join(wieldHome, 'packages', digestParts([ecosystem, name, extras, python, version, integrity]).slice(0, 32));
+}
+
+// Files of a version can be added on PyPI later.
+function isSame({ ecosystem }: RunPackage, found: Pin, pin: Pin): boolean {
+  if (found.version !== pin.version.replace(/^v/, '')) return false;
+  if (ecosystem === 'npm') return found.integrity === pin.integrity;
+  const hashes = found.integrity.split(' ');
+  return pin.integrity.split(' ').some((hash) => hashes.includes(hash));
+}
+
+// Of PyPI, only the pinned files of the package itself are accepted.
+function withPin({ ecosystem, name }: RunPackage, files: Resolved['files'], { integrity }: Pin): Resolved['files'] {
+  if (ecosystem !== 'PyPI') return files;
+  const lines = readRequirements(files['requirements.txt'] ?? '').map((one) => {
+    const hashes = toPypiName(one.name) === toPypiName(name) ? integrity.split(' ') : one.hashes;
+    return [`${one.name}==${one.version}`, ...hashes.map((hash) => `--hash=${hash}`)].join(' ');
+  });
+  return { 'requirements.txt': `${lines.join('\n')}\n` };
+}
+
+function packagesOf(
+  { ecosystem }: RunPackage,
+  place: string,
+): readonly Pick<RunPackage, 'ecosystem' | 'name' | 'wanted'>[] {
+  const read = (name: string): string => readFileSync(join(place, name), 'utf8');
+  const all =
+    ecosystem === 'npm'
+      ? [...readNpmLock(read('package-lock.json')).values()]
+      : readRequirements(read('requirements.txt'));
+  return all.map(({ name, version }) => ({ ecosystem, name, wanted: version }));
+}
+
+// All files that run, but the caches that packages write next to them.
+function hashInstalled({ ecosystem, program = '' }: RunPackage, place: string): string {
+  const hash = (directory: string): string => {
+    const files = listTree(directory, { links: 'keep' }).filter(
+      ({ path }) => !/^\.cache\/|(?:^|\/)__pycache__\//.test(path),
+    );
+    return hashTree(directory, files);
+  };
+  if (ecosystem === 'npm') return hash(join(place, 'node_modules'));
+  const script = join(place, 'venv', 'bin', program);
+  return digestParts([hash(join(place, 'venv', 'lib')), existsSync(script) ? digestBytes(readFileSync(script)) : '']);
+}
+
+function toStart(
+  { ecosystem, name, program, args }: RunPackage,
+  place: string,
+  server: string,
+  environment: Started['environment'],
+): Started {
+  const withPath = (directory: string): Started['environment'] => ({
+    ...environment,
+    PATH: [directory, environment.PATH].filter(Boolean).join(delimiter),
+  });
+  if (ecosystem === 'npm') {
+    const directory = join(place, 'node_modules');
+    return {
+      argv: [process.execPath, findBin(name, program, directory, server), ...args],
+      environment: withPath(join(directory, '.bin')),
+    };
+  }
+  const bin = join(place, 'venv', 'bin');
+  if (!existsSync(join(bin, program!))) throw noProgram(server, name, program);
+  // Python would write compiled code next to the files.
+  return { argv: [join(bin, program!), ...args], environment: { ...withPath(bin), PYTHONDONTWRITEBYTECODE: '1' } };
+}
+
+function findBin(name: string, program: string | undefined, directory: string, server: string): string {
+  const own = join(directory, name);
+  const { bin }: { bin?: unknown } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
+  const short = name.replace(/^@[^/]+\//, '');
+  const bins: Readonly<Record<string, unknown>> = typeof bin === 'string' ? { [short]: bin } : isRecord(bin) ? bin : {};
+  const [first, ...others] = Object.keys(bins);
+  const chosen = program ?? (Object.hasOwn(bins, short) || others.length > 0 ? short : first);
+  const file = chosen !== undefined && Object.hasOwn(bins, chosen) ? bins[chosen] : undefined;
+  if (typeof file === 'string') return resolve(own, file);
+  throw noProgram(server, name, program);
+}
+
+function noProgram(server: string, name: string, program: string | undefined): ToolError {
+  const what = program === undefined ? 'no program, or several' : `no program ${quoteOutside(program, 60)}`;
+  return new ToolError('unavailable', `${quoteOutside(name, 120)} of the server ${server} has ${what}`, {
+    hint: 'name the package and its program: npx -p PACKAGE PROGRAM, uvx --from PACKAGE PROGRAM',
+    data: { server },
+  });
+}
+
+function differs(
+  server: string,
+  message: string,
+  hint = `find out why; wield upgrade ${server} pins it again`,
+): ToolError {
+  return new ToolError('integrity', `the server ${server} was not started: ${message}`, { hint, data: { server } });
+}
