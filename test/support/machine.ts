@@ -11,6 +11,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   go: 'golang-go',
   prlimit: 'util-linux',
   script: 'bsdutils',
+  'ssh-keygen': 'openssh-client',
   unshare: 'util-linux',
 };
 

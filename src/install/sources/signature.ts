@@ -23,7 +23,7 @@ function toFingerprint(text: string): string | undefined {
 }
 
 /** Whether a text is a key, not the path of a file. */
-export function isSignerKey(text: string): boolean {
+function isSignerKey(text: string): boolean {
   return toFingerprint(text) !== undefined || PUBLIC_KEY.test(text);
 }
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
-import { hasProgram, notInstalled } from '../../support/machine.js';
+import { hasProgram } from '../../support/machine.js';
 import {
   type PackageRegistry,
   readServersFile,
@@ -275,7 +275,7 @@ describe.concurrent('pinned servers', () => {
 
   specIf(
     hasProgram('uv'),
-    notInstalled('uv'),
+    'not installed: uv; to run: pip install uv',
     'UPS-123',
     'uvx: versions and hashes of PyPI, from an index on loopback',
     async () => {
