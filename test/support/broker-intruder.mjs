@@ -21,8 +21,9 @@ export function intrude(place, pid = process.pid) {
     if (name === undefined) return void resolve('no socket');
     const socket = connect(join(place, name));
     const send = (message) => socket.write(`${JSON.stringify(message)}\n`);
-    send({ id: 0, method: 'status', params: {} });
-    if (pid !== 0) send({ id: 1, method: 'hello', params: { build: name.replace('.sock', ''), pid } });
+    // Without a proof, and with one.
+    if (pid === 0) send({ id: 0, method: 'status', params: {} });
+    else send({ id: 1, method: 'hello', params: { build: name.replace('.sock', ''), pid } });
     let text = '';
     socket.on('data', (chunk) => {
       text += chunk;
