@@ -33,7 +33,10 @@ export function intrude(place, pid = process.pid) {
           openSync(result.challenge, 'r');
           send({ id: 2, method: 'prove', params: {} });
           send({ id: 3, method: 'status', params: {} });
-        } else if (error === undefined) resolve('connected');
+        } else if (error === undefined) {
+          resolve('connected');
+          socket.destroy();
+        }
       }
       text = text.slice(text.lastIndexOf('\n') + 1);
     });
