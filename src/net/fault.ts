@@ -38,7 +38,7 @@ const NETWORK: Readonly<Record<string, readonly [what: string, hint: string]>> =
 };
 
 /** Converts a network or TLS error; the message has the URL but not the text of the error. */
-export function toNetworkError(thrown: unknown, url: URL): ToolError {
+function toNetworkError(thrown: unknown, url: URL): ToolError {
   const code = findCode(thrown) ?? 'unknown';
   const [what, hint] = NETWORK[code] ?? [
     code.startsWith('HPE_') ? 'the response is not HTTP' : `the connection failed (${code})`,

@@ -3,16 +3,16 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { json, wield } from '../../support/cli.js';
-import { hasProgram } from '../../support/machine.js';
+import { json, wield } from '../support/cli.js';
+import { hasProgram } from '../support/machine.js';
 import {
   type PackageRegistry,
   readServersFile,
   startPackageRegistry,
   useRegistry,
-} from '../../support/package-registry.js';
-import { spec, specIf } from '../../support/spec.js';
-import { createWorkspace, type Workspace } from '../../support/workspace.js';
+} from '../support/package-registry.js';
+import { spec, specIf } from '../support/spec.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 interface Setting {
   readonly workspace: Workspace;
