@@ -67,7 +67,11 @@ async function runLoad({ sessions: count, kills, start }: Load): Promise<void> {
       const name = `s${++names}`;
       const own: Working = { ...start(workspace), left: deferred<undefined>(), isKilled: false };
       sessions[at] = own;
-      await own.session.initialize();
+      const begun = own.session.initialize().then(
+        () => true,
+        () => false,
+      );
+      if (!(await Promise.race([begun, own.left.promise])) && !own.isKilled) wrong.push(`${name} was not answered`);
       for (let id = 10; !isOver && !own.isKilled; id++) {
         const text = `${name}-${id}`;
         const params = { name: 'far_echo', arguments: { text } };

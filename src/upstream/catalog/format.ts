@@ -125,7 +125,9 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       for (const server of snapshot.servers.servers.filter((one) => isAbout(ref, one))) {
         const found = listings.toolsOf(server);
         if (found === undefined && !mayStart(server, snapshot)) return needsTrust(server);
-        if (isStarting(server)) return unavailable(server, describeStarting(server, runnerOf(server)));
+        // Not listed although it was waited for: the process that started it was killed.
+        if (found === undefined || isStarting(server))
+          return unavailable(server, describeStarting(server, runnerOf(server)));
         if (found !== undefined && isFailedStart(found)) return unavailable(server, found);
       }
       return blockedOne && blocked(blockedOne.server, blockedOne.block);
