@@ -16,7 +16,7 @@ import { startProxy, startTinyproxy } from '../../support/proxy.js';
 import { freePort } from '../../support/redis.js';
 import { serveUrl } from '../../support/serve.js';
 import { onEnd, share } from '../../support/share.js';
-import { spec, specIf } from '../../support/spec.js';
+import { specIf } from '../../support/spec.js';
 import { callRaw, createTeam } from '../../support/team.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
@@ -58,6 +58,10 @@ const server = share(async () => {
   return { port: (https.address() as AddressInfo).port, ca: file, reached, seen };
 });
 
+// The server has a certificate.
+const withTls = (ids: string, title: string, body: () => Promise<void>, timeoutMs?: number): void =>
+  specIf(hasProgram('openssl'), notInstalled('openssl'), ids, title, body, timeoutMs);
+
 /** A workspace with the API of a server, and settings of the network. */
 function createClient(address: string, net: string): Workspace {
   const workspace = createWorkspace();
@@ -70,7 +74,7 @@ const call = async (workspace: Workspace, name = 'greet', env: Record<string, st
   json(await wield(workspace, ['call', name, '--json'], { env }));
 
 describe.concurrent('a proxy', () => {
-  spec(
+  withTls(
     'NET-1 NET-2 NET-6',
     'is asked for the name of a server, whose certificate is from another authority',
     async () => {
@@ -88,7 +92,7 @@ describe.concurrent('a proxy', () => {
     },
   );
 
-  spec('NET-1 NET-6', 'with TLS of its own is known by its own name', async () => {
+  withTls('NET-1 NET-6', 'with TLS of its own is known by its own name', async () => {
     const { port, ca } = server();
     const plain = await listen((_, response) => sendJson(response, 'fine'));
     const own = createCertificate(createWorkspace().dir);
@@ -107,7 +111,7 @@ describe.concurrent('a proxy', () => {
     expect(await errorOf('http://api.test', ofServer)).toContain('certificate');
   });
 
-  spec('NET-1 NET-3', 'gets requests without TLS with their whole address, and the password alone', async () => {
+  withTls('NET-1 NET-3', 'gets requests without TLS with their whole address, and the password alone', async () => {
     // It repeats the password, which nobody may read.
     const plain = await listen((_, response) => sendJson(response, 'fine canary-4711-secret'));
     const proxy = await startProxy({ ports: { 'api.test:80': plain.port }, auth: 'ada:canary-4711-secret' });
@@ -130,35 +134,39 @@ describe.concurrent('a proxy', () => {
     expect(plain.requests.map(({ headers }) => headers['proxy-authorization'])).toEqual([undefined]);
   });
 
-  spec('NET-3 NET-8', 'that refuses, is down or wants a password is named, and nothing is sent directly', async () => {
-    const { port, ca, seen } = server();
-    const address = `https://localtest.test:${port}`;
-    const errorOf = async (net: string, env = {}) =>
-      (await call(createClient(address, `${net}\nca = "${ca}"`), 'greet', env)).error;
-    const proxy = await startProxy();
-    expect(await errorOf(`proxy = "${proxy.url}"`)).toMatchObject({
-      code: 'unavailable',
-      message: `the proxy ${proxy.url} refused to connect to localtest.test:${port} (status 403)`,
-      hint: expect.stringContaining('add "localtest.test" to no-proxy in [net]'),
-    });
-    const unable = await startProxy({ status: 502 });
-    expect((await errorOf(`proxy = "${unable.url}"`)).message).toContain(
-      `could not connect to localtest.test:${port} (status 502)`,
-    );
-    const closed = await startProxy({ auth: 'ada:canary-4711-secret' });
-    const wrong = await errorOf(`proxy = "${closed.url}"\nproxy-auth = "\${P}"`, { P: 'ada:canary-4712-secret' });
-    expect(wrong.message).toContain('refused the user and password');
-    expect(JSON.stringify(wrong)).not.toContain('canary');
-    const down = `http://127.0.0.1:${await freePort()}`;
-    expect(await errorOf(`proxy = "${down}"`)).toMatchObject({
-      code: 'unavailable',
-      message: expect.stringContaining(`the proxy ${down}: connection refused`),
-      hint: expect.stringContaining('proxy in [net]'),
-    });
-    expect(seen.filter(({ host }) => String(host).startsWith('localtest'))).toEqual([]);
-  });
+  withTls(
+    'NET-3 NET-8',
+    'that refuses, is down or wants a password is named, and nothing is sent directly',
+    async () => {
+      const { port, ca, seen } = server();
+      const address = `https://localtest.test:${port}`;
+      const errorOf = async (net: string, env = {}) =>
+        (await call(createClient(address, `${net}\nca = "${ca}"`), 'greet', env)).error;
+      const proxy = await startProxy();
+      expect(await errorOf(`proxy = "${proxy.url}"`)).toMatchObject({
+        code: 'unavailable',
+        message: `the proxy ${proxy.url} refused to connect to localtest.test:${port} (status 403)`,
+        hint: expect.stringContaining('add "localtest.test" to no-proxy in [net]'),
+      });
+      const unable = await startProxy({ status: 502 });
+      expect((await errorOf(`proxy = "${unable.url}"`)).message).toContain(
+        `could not connect to localtest.test:${port} (status 502)`,
+      );
+      const closed = await startProxy({ auth: 'ada:canary-4711-secret' });
+      const wrong = await errorOf(`proxy = "${closed.url}"\nproxy-auth = "\${P}"`, { P: 'ada:canary-4712-secret' });
+      expect(wrong.message).toContain('refused the user and password');
+      expect(JSON.stringify(wrong)).not.toContain('canary');
+      const down = `http://127.0.0.1:${await freePort()}`;
+      expect(await errorOf(`proxy = "${down}"`)).toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining(`the proxy ${down}: connection refused`),
+        hint: expect.stringContaining('proxy in [net]'),
+      });
+      expect(seen.filter(({ host }) => String(host).startsWith('localtest'))).toEqual([]);
+    },
+  );
 
-  spec('NET-8', 'that dies during a call ends it', async () => {
+  withTls('NET-8', 'that dies during a call ends it', async () => {
     const { port, ca, reached } = server();
     const proxy = await startProxy({ ports: { 'api.test:443': port } });
     const workspace = createClient('https://api.test', `proxy = "${proxy.url}"\nca = "${ca}"`);
@@ -172,7 +180,7 @@ describe.concurrent('a proxy', () => {
     });
   });
 
-  spec('NET-2', 'is not asked for addresses that may not be reached, however they are written', async () => {
+  withTls('NET-2', 'is not asked for addresses that may not be reached, however they are written', async () => {
     const proxy = await startProxy();
     for (const host of [
       '169.254.169.254',
@@ -188,7 +196,7 @@ describe.concurrent('a proxy', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  spec('NET-1 NET-4', 'is not used for this machine and for exceptions', async () => {
+  withTls('NET-1 NET-4', 'is not used for this machine and for exceptions', async () => {
     const plain = await listen((_, response) => sendJson(response, 'direct'));
     const proxy = await startProxy();
     const answer = async (address: string, exceptions: string) => {
@@ -214,7 +222,7 @@ describe.concurrent('a proxy', () => {
       expect([host, exception, await answer(`https://${host}`, exception)]).toEqual([host, exception, expected]);
   });
 
-  spec(
+  withTls(
     'NET-5 NET-6',
     'is used by git, with its password and the authorities, whatever the environment says',
     async () => {
@@ -234,7 +242,7 @@ describe.concurrent('a proxy', () => {
     },
   );
 
-  spec('NET-6', 'a file without authorities fails the request', async () => {
+  withTls('NET-6', 'a file without authorities fails the request', async () => {
     const workspace = createClient('https://api.test', 'ca = "~/ca.pem"');
     expect((await call(workspace)).error.message).toContain('ca.pem does not exist');
     writeFileSync(join(workspace.home, 'ca.pem'), '-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n');
@@ -243,7 +251,7 @@ describe.concurrent('a proxy', () => {
     expect([status, stdout]).toEqual([1, expect.stringContaining('is not a file of certificates')]);
   });
 
-  spec('NET-7', 'of the environment is named by a request that fails, and by doctor', async () => {
+  withTls('NET-7', 'of the environment is named by a request that fails, and by doctor', async () => {
     const workspace = createClient('https://nowhere.invalid', 'no-proxy = []');
     const env = { https_proxy: 'http://ada:canary-4711-secret@proxy.corp:3128' };
     const { error } = await call(workspace, 'greet', env);
@@ -258,7 +266,7 @@ describe.concurrent('a proxy', () => {
     expect((await wield(workspace, ['doctor'], { env })).stdout).toContain('http://proxy.corp:3128, not for *.corp');
   });
 
-  spec('NET-1 NET-3', 'of a project is ignored, and an invalid one denies everything', async () => {
+  withTls('NET-1 NET-3', 'of a project is ignored, and an invalid one denies everything', async () => {
     const proxy = await startProxy();
     const workspace = createClient('https://nowhere.invalid', '');
     workspace.write('.agents/config.toml', `[net]\nproxy = "${proxy.url}"\nca = "/etc/hosts"\n`);
@@ -283,10 +291,10 @@ describe.concurrent('a proxy', () => {
   });
 
   specIf(
-    hasProgram('tinyproxy') && ADDRESS !== undefined,
+    ['tinyproxy', 'openssl'].every(hasProgram) && ADDRESS !== undefined,
     ADDRESS === undefined
       ? 'no address but loopback; to run: npm test on a machine with a network'
-      : notInstalled('tinyproxy'),
+      : notInstalled(hasProgram('tinyproxy') ? 'openssl' : 'tinyproxy'),
     'NET-1 NET-3 NET-8',
     'tinyproxy tunnels, refuses, wants a password, and is killed',
     async () => {
@@ -317,7 +325,7 @@ describe.concurrent('a proxy', () => {
 });
 
 describe.concurrent('every request', () => {
-  spec('NET-1', 'of a command takes the way of the proxy', async () => {
+  withTls('NET-1', 'of a command takes the way of the proxy', async () => {
     const proxy = await startProxy();
     const workspace = createWorkspace();
     workspace.config(`[net]\nproxy = "${proxy.url}"\n`);
@@ -349,7 +357,7 @@ describe.concurrent('every request', () => {
     }
   });
 
-  spec('NET-1', 'to an identity provider takes the way of the proxy', async () => {
+  withTls('NET-1', 'to an identity provider takes the way of the proxy', async () => {
     const proxy = await startProxy();
     const workspace = createTeam(
       {},
@@ -364,7 +372,7 @@ describe.concurrent('every request', () => {
     expect(new Set(proxy.asked)).toEqual(new Set(['CONNECT keys.test:443', 'CONNECT tokens.test:443']));
   });
 
-  spec('NET-1', 'about a waiting call takes the way of the proxy', async () => {
+  withTls('NET-1', 'about a waiting call takes the way of the proxy', async () => {
     const proxy = await startProxy();
     const workspace = createWorkspace();
     workspace.script('ask', '#!/bin/sh\n# @description D\n# @destructive\necho hi\n');
@@ -374,7 +382,7 @@ describe.concurrent('every request', () => {
     await vi.waitFor(() => expect(proxy.asked).toContain('CONNECT hooks.test:443'), { timeout: 10_000 });
   });
 
-  spec('NET-1', 'to the model of the configuration takes the way of the proxy', async () => {
+  withTls('NET-1', 'to the model of the configuration takes the way of the proxy', async () => {
     const proxy = await startProxy();
     const workspace = createWorkspace();
     workspace.script('hello', '#!/bin/sh\n# @description Says hello.\necho hi\n');
