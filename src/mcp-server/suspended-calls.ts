@@ -1,7 +1,7 @@
 // Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
 
 import { randomBytes } from 'node:crypto';
-import { deferred, nextTurn, onAbort } from '../core/async.js';
+import { deferred, onAbort, pause } from '../core/async.js';
 import type { Progress } from '../core/context.js';
 import type { ToolResult } from '../core/result.js';
 import type { DoorOptions } from '../core/toolbox.js';
@@ -73,8 +73,8 @@ interface RunningCall {
   wake: () => void;
 }
 
-// Turns of the event loop that a request takes from the tool to here.
-const TURNS = 10;
+// How long a request may take from the tool to here: a tool that asks for several things at a time may be another process.
+const TOGETHER_MS = 20;
 // How long a request waits for others of the same time: deciding on one may load code, or ask the user.
 const EXPECTED_MS = 500;
 
@@ -179,8 +179,9 @@ async function untilEndOrInput(
           call.wake = resolve;
         });
       // Input requested at the same time is sent in one response.
+      await pause(TOGETHER_MS);
       await untilDecided(call);
-      for (let turn = 0; turn < TURNS && !call.isEnded; turn++) await nextTurn();
+      await pause(TOGETHER_MS);
       if (call.isEnded || call.unsent.length === 0) continue;
       if (scope.asksInTask !== true) return suspend();
       for (const input of call.unsent.splice(0))

@@ -154,7 +154,7 @@ spec.thorough('SRV-15', 'ends with the server', async () => {
 spec('SRV-15', 'ends after ten minutes and then rejects the answer', async () => {
   const events: string[] = [];
   const client = await connectHere(TYPED, (text) => events.push(text));
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'], shouldAdvanceTime: true });
   try {
     const held = await callHeld(client, 'name');
     expect(held.resultType).toBe('input_required');
