@@ -126,22 +126,9 @@ async function writeBinary(directory) {
   mkdirSync(directory, { recursive: true });
   for (const { fileName, code } of output) {
     if (/\bimport\(/.test(code)) throw new Error(`${fileName} uses import(), which does not work from a compile cache`);
-    writeFileSync(`${directory}/${fileName}`, toAscii(fileName.startsWith('main-') ? withPlainExports(code) : code));
+    writeFileSync(`${directory}/${fileName}`, toAscii(code));
   }
   chmodSync(`${directory}/wield.cjs`, 0o755);
-}
-
-// One object instead of 470 getters, which would take 2 ms of every start. None is assigned again after loading.
-function withPlainExports(code) {
-  const members = [];
-  const getters =
-    /Object\.defineProperty\(exports,("[\w$]+"),\{enumerable:!0,get:function\(\)\{return ?(.*?)\}\}\)[,;]/g;
-  const rest = code.replaceAll(getters, (_, name, value) => {
-    members.push(`${name}:${value}`);
-    return '';
-  });
-  if (rest.includes('exports,')) throw new Error('not all exports were found');
-  return `${rest}module.exports={${members}};`;
 }
 
 // V8 stores and scans a source with other characters at two bytes per character.
