@@ -14,9 +14,12 @@ const PROVIDER = fileURLToPath(new URL('./oidc-provider.mjs', import.meta.url));
 
 /** Starts the provider for these people, with their groups. */
 export async function startOidc(people: Readonly<Record<string, readonly string[]>>): Promise<string> {
-  const child = fork(PROVIDER, [JSON.stringify(people)], { silent: true });
+  const child = fork(PROVIDER, [JSON.stringify(people)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   onEnd(() => child.kill());
-  const [issuer] = await once(child, 'message');
+  const ended = once(child, 'exit').then(([status]) => {
+    throw new Error(`the identity provider ended with status ${status} before it listened`);
+  });
+  const [issuer] = await Promise.race([once(child, 'message'), ended]);
   return issuer;
 }
 
