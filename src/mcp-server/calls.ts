@@ -62,7 +62,7 @@ export function createToolCalls({ toolbox, listings, ready, shared }: ToolCallsO
       onProgress: toProgressListener(scope),
       run: ({ controller, onProgress, approve, elicit, client, fault }) =>
         run({
-          caller: { ...callerOf(scope), apps: showsApps(capabilities), person },
+          caller: { apps: showsApps(capabilities), person, ...callerOf(scope) },
           controller,
           onProgress,
           approve,

@@ -209,7 +209,7 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, contro
 /** Returns who makes a request, with its session. */
 export function callerOf(scope: RequestScope): Caller {
   const { identity, address, client, clientName: name } = scope;
-  return { ...toCaller(identity), session: client.session, name, address, protocol: protocolOf(scope) };
+  return { session: client.session, name, address, protocol: protocolOf(scope), ...toCaller(identity) };
 }
 
 /** Returns the protocol version of a request, without its revisions. */

@@ -77,7 +77,7 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   if (isForwarding) return forward(parts, current, forwardTo(plan.input as JsonObject, snapshot));
   if (snapshot.settings.limits.callsPerMinute !== undefined) await assertRate(parts, tool, current);
   current.caller = withoutApps(caller);
-  recorder?.start({ ...event, tool, plan, verdict, approval: current.approval, input: plan.input }, snapshot);
+  recorder?.start({ tool, plan, verdict, approval: current.approval, input: plan.input, ...event }, snapshot);
   const output = hideVariables(current, await execute(parts, current));
   const shown = await toInlineOutput(parts, current, output);
   current.outputHash = shown.storedHash;
