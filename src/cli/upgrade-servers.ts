@@ -7,7 +7,7 @@ import { isToolError, ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import { sanitize, spellOut } from '../core/text.js';
 import { mayStart, type StdioServer } from '../core/upstream.js';
-import { readLockedServers } from '../install/lock-file.js';
+import { type LockedServer, readLockedServers } from '../install/lock-file.js';
 import type { NodeToolbox } from '../node.js';
 import { readServer } from '../upstream/entries/entry.js';
 import type { ToolDifference } from '../upstream/index.js';
@@ -46,6 +46,28 @@ function listPinned(toolbox: NodeToolbox): Pinned[] {
     const asked = readLockedServers(lockOf(scope, toolbox)).find(({ name }) => name === server.name)?.wanted ?? null;
     return [{ server, scope, asked }];
   });
+}
+
+/** Compares the entries of servers with the pins in the locks (UPS-126). */
+export function findUnlocked(toolbox: NodeToolbox) {
+  const environment = findClientEnvironment(toolbox);
+  return (['user', 'project'] as const).flatMap((scope) =>
+    readLockedServers(lockOf(scope, toolbox)).flatMap((locked) => {
+      const source = wieldFile(scope, environment);
+      const entry = editServer(scope, environment, locked.name, undefined).current;
+      if (isLocked(entry, locked)) return [];
+      const state = entry === undefined ? 'in the lock, but not configured' : 'the lock has another pin';
+      return [{ kind: 'server', effective: locked.name, source, states: [state], files: [] }];
+    }),
+  );
+}
+
+function isLocked(entry: unknown, { name, package: pinned, version, integrity }: LockedServer): boolean {
+  const place = { file: '', pointer: null, line: null };
+  const server = readServer(name, entry, { owner: 'user', place }).entry;
+  const found = server && packageOf(server);
+  if (server?.kind !== 'stdio' || found === undefined) return false;
+  return describePackage(found) === pinned && found.wanted === version && server.integrity === integrity;
 }
 
 /** Returns which of some names are pinned servers. */

@@ -128,6 +128,33 @@ describe.concurrent('pinned servers', () => {
     expect((await second.json('mcp', 'refresh', 'files', '--json')).servers[0].tools).toHaveLength(1);
   });
 
+  spec('UPS-126', 'are compared with the lock by check --installed', async () => {
+    const { workspace, registry, run, json: ask } = await createSetting();
+    registry.publish('files-mcp', '1.2.3', { read: 'Read.' });
+    await ask(...ADD, ...NPX, 'files-mcp');
+    expect(await ask('check', '--installed', '--json')).toMatchObject({ ok: true, differences: [] });
+    const source = join(workspace.home, '.agents', 'mcp.json');
+    const text = readFileSync(source, 'utf8');
+    const changes: [string, string][] = [
+      [text.replace('1.2.3', '1.2.4'), 'the lock has another pin'],
+      [text.replace('files-mcp@', 'other-mcp@'), 'the lock has another pin'],
+      [text.replace('sha512-', 'sha512-A'), 'the lock has another pin'],
+      [text.replace(/,\s*"integrity": "[^"]*"/, ''), 'the lock has another pin'],
+      [text.replace('"files"', '"renamed"'), 'in the lock, but not configured'],
+    ];
+    for (const [changed, state] of changes) {
+      expect(changed).not.toBe(text);
+      writeFileSync(source, changed);
+      const { error } = await ask('check', '--installed', '--json');
+      expect(error.code).toBe('integrity');
+      expect(error.data.differences).toEqual([
+        { kind: 'server', effective: 'files', source, states: [state], files: [] },
+      ]);
+    }
+    const { status, stderr } = await run('check', '--installed');
+    expect([status, stderr]).toEqual([7, expect.stringContaining('server files: in the lock, but not configured')]);
+  });
+
   spec('UPS-123', 'no script of a package runs, and no settings of the workdir are read', async () => {
     const { workspace, registry, json: ask } = await createSetting();
     const marker = join(workspace.dir, 'ran');

@@ -1,4 +1,4 @@
-// `wield check --installed`: checks installed files against their recorded hashes and the lock.
+// `wield check --installed`: checks installed files and pinned servers against their records and the lock.
 
 import { ToolError } from '../../core/error.js';
 import { count, quoteOutside, spellOut } from '../../core/text.js';
@@ -7,14 +7,19 @@ import { findLock } from '../../install/lock-file.js';
 import { loadInstalled } from '../../install/state.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { printError, printJson } from '../print.js';
+import { findUnlocked } from '../upgrade-servers.js';
 import type { Verb } from '../verb.js';
 
 const INTEGRITY = 7;
+const ITEMS_HINT =
+  'wield doctor --fix restores links and missing files; wield install NAME --force discards changes, --accept keeps them';
+const SERVERS_HINT = 'wield mcp add NAME --force -- COMMAND pins a server again';
 
 export const verify: Verb = {
   name: 'check --installed',
   usage: 'check --installed [--json]',
-  summary: 'Check installed files against their recorded hashes and wield.lock. Exits with 7 if one differs.',
+  summary:
+    'Check installed files and pinned servers against their records and wield.lock. Exits with 7 if one differs.',
   examples: ['wield check --installed'],
   flags: {},
   positionals: 0,
@@ -23,7 +28,8 @@ export const verify: Verb = {
     const environment = toReadOnlyEnvironment(toolbox);
     const { items } = loadInstalled(environment.paths);
     const lockFile = findLock(toolbox.workspace.workdir, environment.lockFile);
-    const differences = findDifferences(environment, lockFile);
+    const servers = findUnlocked(toolbox);
+    const differences = [...findDifferences(environment, lockFile), ...servers];
     if (differences.length === 0) {
       if (json) printJson(terminal, { ok: true, items: items.length, differences });
       else terminal.out(`  ${count(items.length, 'item')} unchanged\n`);
@@ -31,7 +37,7 @@ export const verify: Verb = {
     }
     const names = differences.map((one) => `${one.kind} ${one.effective}: ${one.states.join(', ')}${filesOf(one)}`);
     const error = new ToolError('integrity', `changed since installation: ${names.join('; ')}`, {
-      hint: 'wield doctor --fix restores links and missing files; wield install NAME --force discards changes, --accept keeps them',
+      hint: differences.length === servers.length ? SERVERS_HINT : ITEMS_HINT,
       data: { differences: differences.map((one) => ({ ...one })) },
     });
     if (json) printJson(terminal, { ok: false, error: error.toJSON() });
@@ -42,7 +48,7 @@ export const verify: Verb = {
 
 const SHOWN = 5;
 
-function filesOf({ files }: Difference): string {
+function filesOf({ files }: Pick<Difference, 'files'>): string {
   if (files.length === 0) return '';
   // Names may differ in characters that are not visible.
   const shown = files.slice(0, SHOWN).map((file) => quoteOutside(spellOut(file), 120));
