@@ -1,7 +1,7 @@
 // Whether tests may mount file systems.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,4 +11,9 @@ export function canMount(): boolean {
   if (mounted) spawnSync('umount', [at]);
   rmSync(at, { recursive: true });
   return mounted;
+}
+
+/** Whether tests may mount file systems that a process serves. */
+export function canMountFuse(): boolean {
+  return existsSync('/dev/fuse') && canMount();
 }

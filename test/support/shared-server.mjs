@@ -87,6 +87,7 @@ const METHODS = {
 };
 
 log('start');
+await sleep(Number(process.env.START_MS ?? 0));
 createInterface({ input: process.stdin })
   .on('line', async (line) => {
     const { id, method, params = {}, result } = JSON.parse(line);

@@ -8,11 +8,12 @@ import { startTime } from '../../files/process-identity.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { killAllMarked, ownMark } from '../../process/group.js';
-import { type BrokerSession, createBroker } from './broker.js';
 import { createPeer } from './peer.js';
 import type { BrokerPlace } from './place.js';
 import { type Challenge, createChallenge, removeChallenges } from './proof.js';
 import { readRecord, recordOf } from './record.js';
+import { createSharedServers } from './servers.js';
+import { type BrokerSession, createBrokerSession } from './session.js';
 
 // Without servers and sessions.
 const IDLE_MS = 30_000;
@@ -42,9 +43,9 @@ const world: World = {
 let idle: NodeJS.Timeout | undefined;
 const onLeft = (): void => {
   clearTimeout(idle);
-  if (broker.isIdle()) idle = setTimeout(() => void end(), IDLE_MS);
+  if (servers.isIdle()) idle = setTimeout(() => void end(), IDLE_MS);
 };
-const broker = createBroker({ version, world, onLeft });
+const servers = createSharedServers({ version, world, onLeft });
 const server = createServer(accept);
 
 function accept(socket: Socket): void {
@@ -61,7 +62,7 @@ function accept(socket: Socket): void {
         return { build, pid: process.pid, challenge: challenge.file };
       }
       if (method === 'prove' && challenge?.isMetBy(pid)) {
-        session = broker.createSession(() => peer);
+        session = createBrokerSession(servers, peer);
         return true;
       }
       setImmediate(() => socket.end());
@@ -86,7 +87,7 @@ async function end(): Promise<void> {
     removeFile(recordOf(path));
     server.close();
   }
-  await broker.close();
+  await servers.close();
   process.exit();
 }
 

@@ -20,12 +20,9 @@ import { isBadResponse, isLostSession } from '../connection/client.js';
 import type { Connection } from '../connection/connection.js';
 import { badResponse, CALL_AGAIN, callLost } from '../connection/failure.js';
 import type { Acquire, Lease, Pool } from '../connection/pool.js';
-import { runnerOf } from '../entries/package-runner.js';
+import { reportStart } from '../connection/report-start.js';
 import { digestDefinition, type RemoteTool } from '../remote-tool.js';
 import { type OwnLoginOptions, withOwnLogin } from './own-login.js';
-
-// How often a client is told that a server is starting.
-const PROGRESS_MS = 2000;
 
 export interface RemoteRunOptions extends Pick<Pool, 'close'>, OwnLoginOptions {
   readonly acquire: Acquire;
@@ -61,15 +58,16 @@ async function callServer(
   attempt = 1,
 ): Promise<Output> {
   const person = toPerson(scope);
-  const lease = await withProgress(server, scope, () => acquireFor(plan, server, scope, person, options));
-  const onProgress = (progress: Progress): void => scope.progress(options.redactProgress(progress, server.name));
+  const report = (progress: Progress): void => scope.progress(options.redactProgress(progress, server.name));
+  const onProgress = scope.options.onProgress && report;
+  const lease = await reportStart(server, onProgress, () => acquireFor(plan, server, scope, person, options));
   let outcome: Parameters<Lease['release']>[0] = 'unknown';
   try {
     const remote = findRemote(plan, lease);
     const call = {
       name: plan.tool.name,
       signal: scope.signal,
-      onProgress: scope.options.onProgress ? onProgress : undefined,
+      onProgress,
       onLog: scope.log,
       logLevel: scope.options.logLevel,
       elicit: scope.elicit,
@@ -101,19 +99,6 @@ async function callServer(
     lease.release(outcome);
   }
   return callServer(plan, server, scope, options, attempt + 1);
-}
-
-// A start that takes long is reported, so that clients do not give up (UPS-113).
-async function withProgress<T>(server: ServerEntry, scope: CallScope, work: () => Promise<T>): Promise<T> {
-  if (scope.options.onProgress === undefined) return work();
-  const runner = runnerOf(server);
-  const message = `the server ${server.name} is starting${runner === undefined ? '' : ` (${runner} installs it)`}`;
-  const timer = setInterval(() => scope.progress({ message }), PROGRESS_MS).unref();
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
 }
 
 // A server may list a tool in one protocol version only, or with another definition.

@@ -1,0 +1,166 @@
+// The servers of the broker: one process each, or one per session that it may ask something at the same time.
+
+import { NO_SANDBOXES } from '../../core/sandbox.js';
+import type { World } from '../../core/snapshot.js';
+import type { StdioServer } from '../../core/upstream.js';
+import type { Connection } from '../connection/connection.js';
+import type { StartSettings } from '../connection/open.js';
+import { type Lease, Pool } from '../connection/pool.js';
+import { ProcessTransport } from '../connection/process-transport.js';
+import { memoryOf } from './memory.js';
+import type { Peer } from './peer.js';
+import { identify, type SharedPlan } from './plan.js';
+import type { SharedState } from './wire.js';
+
+export interface SharedServer extends StdioServer {
+  readonly key: string;
+  readonly identity: string;
+  readonly plan: SharedPlan;
+  readonly channels: Set<Channel>;
+  readonly processes: Map<ProcessTransport, number>;
+  /** The server refused the older protocol version. */
+  hasNoOlder: boolean;
+  /** Sessions that wait for a connection. */
+  waiting: number;
+}
+
+/** A connection of a session to a server. */
+export interface Channel {
+  readonly id: number;
+  readonly peer: Peer;
+  readonly server: SharedServer;
+  readonly lease: Lease;
+  /** Resources that the session follows. */
+  readonly uris: Set<string>;
+  unlisten?: () => void;
+  end(): void;
+}
+
+export interface SharedServersOptions {
+  /** The version of wield. */
+  readonly version: string;
+  readonly world: World;
+  /** Called when it may have become idle. */
+  readonly onLeft: () => void;
+}
+
+export interface SharedServers {
+  /** Returns the server of a plan, which may have no process yet. */
+  find(plan: SharedPlan): SharedServer;
+  /** Returns a lease of a process; of its own for a person while another one uses it, where the server needs that. */
+  acquire(server: SharedServer, person: string | undefined, signal: AbortSignal): Promise<Lease>;
+  /** Removes what nobody uses any more. */
+  forget(server: SharedServer): void;
+  /** Ends the processes of a plan, always or if no session uses them. */
+  end(plan: SharedPlan, when: unknown): void;
+  states(): readonly SharedState[];
+  /** Whether there is no server. */
+  isIdle(): boolean;
+  close(): Promise<void>;
+}
+
+export function createSharedServers({ version, world, onLeft }: SharedServersOptions): SharedServers {
+  const servers = new Map<string, SharedServer>();
+  const watched = new WeakSet<Connection>();
+  const pool = new Pool({
+    world,
+    version,
+    // The session does, which knows the secrets.
+    redact: (value) => value,
+    keyOf: (server) => toShared(server).key,
+    open: async (server) => {
+      const { plan, processes } = toShared(server);
+      const transport = new ProcessTransport(plan.request, world, plan.first);
+      processes.set(transport, world.now());
+      return transport;
+    },
+    knownVersionOf: (server) => toShared(server).plan.knownVersion,
+    mayHaveBoth: (server) => toShared(server).plan.older && !toShared(server).hasNoOlder,
+    isStored: () => true,
+    onListing: async (server, listing, { connection }) => {
+      for (const { id, peer, lease } of toShared(server).channels)
+        if (lease.connection === connection) peer.notify('listing', { channel: id, listing });
+    },
+    onFailure: () => {},
+  });
+
+  const forget = (server: SharedServer): void => {
+    for (const transport of server.processes.keys())
+      if (transport.exit !== undefined) server.processes.delete(transport);
+    if (!isUsed(server) && server.processes.size === 0) servers.delete(server.key);
+    onLeft();
+  };
+  // Once per connection, which outlives most sessions.
+  const watch = (server: SharedServer, { connection, transport }: Lease): void => {
+    if (watched.has(connection)) return;
+    watched.add(connection);
+    connection.closed.then(() => {
+      for (const channel of server.channels) {
+        if (channel.lease.connection !== connection) continue;
+        channel.end();
+        channel.peer.notify('closed', { channel: channel.id, exit: transport.exit });
+      }
+      forget(server);
+    });
+  };
+
+  return {
+    forget,
+    isIdle: () => servers.size === 0,
+    close: () => pool.close(),
+    states: () => [...servers.values()].flatMap(toStates),
+    find(plan) {
+      const identity = identify(plan);
+      const key = `${identity} ${plan.older}`;
+      const known = servers.get(key);
+      if (known !== undefined) return known;
+      const own = { key, identity, plan, channels: new Set<Channel>(), processes: new Map(), waiting: 0 };
+      const server: SharedServer = { ...plan.entry, ...own, hasNoOlder: false };
+      servers.set(key, server);
+      return server;
+    },
+    async acquire(server, person, signal) {
+      server.waiting++;
+      try {
+        const { older } = server.plan;
+        const use = { protocol: older ? ('2025-11-25' as const) : undefined, person };
+        const lease = await pool.acquire(server, toSettings(server.plan), use, { signal, ignoresBackoff: true });
+        server.hasNoOlder ||= older && !lease.isSecondary;
+        watch(server, lease);
+        return lease;
+      } finally {
+        server.waiting--;
+        // A start that nobody waits for any more.
+        if (signal.aborted && !isUsed(server)) pool.end(server);
+        forget(server);
+      }
+    },
+    end(plan, when) {
+      const identity = identify(plan);
+      for (const server of servers.values())
+        if (server.identity === identity && (when === 'always' || !isUsed(server))) pool.end(server);
+    },
+  };
+}
+
+function toShared(server: object): SharedServer {
+  return server as SharedServer;
+}
+
+function isUsed({ channels, waiting }: SharedServer): boolean {
+  return channels.size + waiting > 0;
+}
+
+// What the session resolved already does not matter here.
+function toSettings({ announces }: SharedPlan): StartSettings {
+  return { announces, env: { pass: [], from: {} }, sandbox: NO_SANDBOXES, allowedServers: [], broker: false };
+}
+
+function toStates({ name, plan, channels, processes }: SharedServer): SharedState[] {
+  const sessions = new Set([...channels].map(({ peer }) => peer)).size;
+  return [...processes].flatMap(([{ pid, exit }, startedAt]) =>
+    pid === undefined || exit !== undefined
+      ? []
+      : [{ name, pid, directory: plan.request.cwd, sessions, memoryBytes: memoryOf(pid), startedAt }],
+  );
+}
