@@ -54,9 +54,12 @@ const without = chosen('without', ['none', 'all', 'each', ...OPTIONAL]).flatMap(
 if (process.getuid?.() !== 0) fail('must be run as root, to be several users: sudo npm run machines');
 
 // Other users must be able to enter it.
-const base = mkdtempSync(join(tmpdir(), 'wield-machines-'));
-chmodSync(base, 0o755);
-process.once('exit', () => rmSync(base, { recursive: true, force: true }));
+const [base, programsBase] = [tmpdir(), '/opt'].map((place) => mkdtempSync(join(place, 'wield-machines-')));
+// Programs are where a sandbox shows them.
+for (const directory of [base, programsBase]) {
+  chmodSync(directory, 0o755);
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+}
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 
 if (users.includes('ordinary') && spawnSync('id', [ORDINARY]).status !== 0)
@@ -64,10 +67,10 @@ if (users.includes('ordinary') && spawnSync('id', [ORDINARY]).status !== 0)
 
 const rows = [];
 for (const version of nodes) {
-  const bin = installNode(version, join(base, `node-${version}`));
+  const bin = installNode(version, join(programsBase, `node-${version}`));
   for (const missing of without) {
     const hidden = missing === 'none' ? [] : missing === 'all' ? OPTIONAL : [missing];
-    const programs = createPath(join(base, `path-${missing}`, version), [...hidden, 'node']);
+    const programs = createPath(join(programsBase, `path-${missing}`, version), [...hidden, 'node']);
     for (const user of users)
       for (const place of places)
         rows.push(await tryMachine({ version, missing, user, place, path: [bin, programs].join(delimiter) }));

@@ -203,7 +203,7 @@ describe('a person', () => {
     expect(free.status).toBe(0);
     expect(existsSync(join(workspace.dir, 'made'))).toBe(true);
     rmSync(join(workspace.dir, 'made'));
-    const inner = `exec ${process.execPath} ${binary()} call writer --sandbox none`;
+    const inner = `exec ${process.execPath} '${binary()}' call writer --sandbox none`;
     workspace.script('outer', `#!/bin/sh\n# @description D\nexport WIELD_HOME=${workspace.env.WIELD_HOME}\n${inner}\n`);
     const outer = await wield(workspace, ['call', 'outer']);
     expect(outer.stderr).toContain('running without a sandbox');

@@ -48,7 +48,7 @@ if [ ! -e ${path('complete')} ]; then
   until [ -e ${path('installed')} ]; do echo installing >&2 || exit 1; sleep 0.05; done
   : > ${path('complete')}
 fi
-exec ${process.execPath} ${SERVER} ${mode} ${path('starts')}
+exec ${process.execPath} '${SERVER}' ${mode} ${path('starts')}
 `;
   writeFileSync(join(bin, runner), script);
   chmodSync(join(bin, runner), 0o755);

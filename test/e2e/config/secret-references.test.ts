@@ -272,7 +272,7 @@ describe('the keychain', () => {
   const KEYRING = ['dbus-run-session', 'gnome-keyring-daemon', 'secret-tool'];
   specIf(KEYRING.every(hasProgram), notInstalled(...KEYRING), 'SEC-3 SEC-1', 'keeps secrets', async () => {
     const workspace = createSecretWorkspace('Bearer ${keychain:github}');
-    const w = `${process.execPath} ${binary()}`;
+    const w = `${process.execPath} '${binary()}'`;
     const script = `
       printf login | gnome-keyring-daemon --unlock --components=secrets > /dev/null 2>&1
       ${w} secrets list; ${w} call far_leak; echo "without: $?"

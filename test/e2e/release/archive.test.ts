@@ -249,7 +249,7 @@ describe.concurrent('wield upgrade', () => {
     const { stdout, stderr } = await wield(workspace, ['upgrade']);
     expect(stdout).toBe('  everything is up to date\n');
     expect(stderr).toMatch(
-      /^ {2}wield \S+ itself stays; to update it: cd \S+ && git pull && npm ci && npm run build\n$/,
+      /^ {2}wield \S+ itself stays; to update it: cd (?:\S+|'[^'\n]+') && git pull && npm ci && npm run build\n$/,
     );
     expect((await wield(workspace, ['upgrade', 'nothing'])).stderr).not.toContain('itself');
   });
