@@ -4,7 +4,6 @@ import type { AuditSink } from './audit/sinks.js';
 import type { SuspendedPrograms } from './code/host/suspended.js';
 import type { Configuration } from './config/index.js';
 import type { Approvals } from './core/approval.js';
-import type { EndEvent } from './core/event.js';
 import type { Dispatcher } from './core/executor.js';
 import type { Format } from './core/format.js';
 import type { PathEntry } from './core/search-path.js';
@@ -23,6 +22,7 @@ import type { TrustStore } from './policy/trust.js';
 import type { Load } from './runtime/limiter.js';
 import type { Middleware, MiddlewareFunction } from './runtime/middleware.js';
 import type { SharedState } from './state/files.js';
+import type { MeteredTelemetry } from './telemetry/index.js';
 import type { ServerAdmin } from './upstream/index.js';
 import type { LoginPages } from './upstream/login/pages.js';
 import type { LoginUser } from './upstream/login/user.js';
@@ -72,8 +72,10 @@ export interface NodeToolboxOptions<Definition extends ToolDefinition = ToolDefi
   readonly now?: () => number;
   /** Shares the state of this toolbox with other machines. */
   readonly shared?: SharedState | undefined;
-  /** Called with the end of every call, which it must not change; cheaper than an observer. */
-  readonly meter?: (event: EndEvent) => void;
+  /** Sends spans and metrics over OTLP, as the variables `OTEL_*` of the environment say (OBS-12). */
+  readonly telemetry?: boolean;
+  /** Counts calls and requests for `state.telemetry` even if they are not sent. */
+  readonly metrics?: boolean;
   /** Runs some plans on other machines. */
   readonly dispatcher?: Dispatcher | undefined;
   /** Further receivers of the lines of the audit log; `close` waits for them. */
@@ -110,6 +112,8 @@ export interface ToolboxState {
   readonly upstreams: ServerAdmin;
   /** How requests leave this machine. */
   readonly network: Network;
+  /** What was counted, and what runs and waits now. */
+  readonly telemetry: Pick<MeteredTelemetry, 'readMetrics' | 'addMetrics'>;
   /** The audit log. */
   readonly audit: { readonly directory: string; findFault(): string | undefined };
   /** Returns how many calls run and wait. */

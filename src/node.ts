@@ -68,12 +68,14 @@ import type { CallParts } from './runtime/parts.js';
 import { createJsonSchema } from './schema/json.js';
 import { createShippingRecorder } from './state/audit-shipper.js';
 import { createFileState } from './state/files.js';
+import { describeState } from './state/metrics.js';
 import { createNotifier } from './state/notify.js';
 import type { State } from './state/state.js';
+import { createTelemetry, type MeteredTelemetry } from './telemetry/index.js';
 import { createServerList } from './upstream/entries/servers.js';
 import { createUpstreams, toServerAdmin, type Upstreams } from './upstream/index.js';
 import { createReadProxyAuth, createWithVariables } from './upstream/variables.js';
-import { createMachine, type ToolboxMachine } from './workspace/machine.js';
+import { createMachine, readVersion, type ToolboxMachine } from './workspace/machine.js';
 import { createBoundaries, createPlaces, findOwner, findTops } from './workspace/places.js';
 import { toDirectory } from './workspace/search-path.js';
 import { findWorkdir } from './workspace/workdir.js';
@@ -151,7 +153,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     warn: options.warn ?? (() => {}),
   });
   const { approvals } = notifier;
-  const parts = createParts({
+  const { parts, telemetry } = createParts({
     options,
     machine,
     files,
@@ -179,6 +181,8 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
       ),
     watch: watching.add,
   });
+  const state = toState({ ...tools, files, workspace, parts, formats, upstreams, network, telemetry });
+  telemetry.addMetrics(() => describeState(state));
   return {
     ...toolbox,
     async close() {
@@ -187,7 +191,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
       machine.helper.close();
     },
     machine,
-    state: toState({ ...tools, files, workspace, parts, formats, upstreams, network }),
+    state,
   };
 }
 
@@ -378,7 +382,7 @@ interface PartsOptions extends Omit<CatalogParts, 'formats'> {
   readonly withVariables: WithVariables;
 }
 
-function createParts(parts: PartsOptions): CallParts {
+function createParts(parts: PartsOptions) {
   const { options, machine, files, workspace, tools, modules, upstreams, network, secrets, approvals, withVariables } =
     parts;
   const { world } = machine;
@@ -393,7 +397,16 @@ function createParts(parts: PartsOptions): CallParts {
     createFetch: network.createFetch,
     warn: options.warn ?? (() => {}),
   });
-  return {
+  const telemetry = createTelemetry({
+    world,
+    exports: options.telemetry,
+    counts: options.metrics,
+    version: readVersion,
+    secrets,
+    createFetch: network.createFetch,
+    warn: options.warn ?? (() => {}),
+  });
+  const callParts: CallParts = {
     workspace,
     catalog,
     executors: createExecutors(
@@ -422,10 +435,11 @@ function createParts(parts: PartsOptions): CallParts {
       world,
     }),
     limiter: state.limiter,
-    observers: createObservers({ recorder: shipped, meter: options.meter, debug: world.debug }),
+    observers: createObservers({ recorder: shipped, telemetry, debug: world.debug }),
     middleware: createMiddleware(options.middleware ?? []),
     stores,
   };
+  return { parts: callParts, telemetry };
 }
 
 interface StateParts {
@@ -436,16 +450,23 @@ interface StateParts {
   readonly formats: readonly Format[];
   readonly upstreams: Upstreams;
   readonly network: Network;
+  readonly telemetry: MeteredTelemetry;
 }
 
 function toState(from: StateParts): ToolboxState {
-  const { shippedIndex, files, workspace, parts, formats, upstreams, network } = from;
+  const { shippedIndex, files, workspace, parts, formats, upstreams, network, telemetry } = from;
   const { snapshot } = workspace;
   const { recorder } = files;
   return {
     ...files,
     network,
-    load: parts.limiter.load,
+    telemetry,
+    load() {
+      const here = parts.limiter.load();
+      const elsewhere = parts.executors.dispatcher?.load?.();
+      if (elsewhere === undefined) return here;
+      return { running: here.running + elsewhere.running, waiting: here.waiting + elsewhere.waiting };
+    },
     snapshot,
     configuration: () => files.configuration(snapshot().workdir),
     sharedApprovals: files.state.approvals,

@@ -13,6 +13,7 @@ import { createMiddleware } from './extras/middleware/index.js';
 import { digestParts } from './files/digest.js';
 import { type NoOtherKeys, type ToolDefinition, toRegistry } from './formats/module/define.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
+import { createNetwork } from './net/network.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
@@ -20,6 +21,8 @@ import { createSearch, listTools } from './runtime/list.js';
 import type { Middleware, MiddlewareFunction } from './runtime/middleware.js';
 import { createObservers } from './runtime/observers.js';
 import { NO_CONSENTS } from './runtime/parts.js';
+import { createTelemetry } from './telemetry/index.js';
+import { readEnvironment, readVersion } from './workspace/machine.js';
 
 /** Options of `createToolbox`. */
 export interface ToolboxOptions<Definition extends ToolDefinition = ToolDefinition> {
@@ -37,6 +40,8 @@ export interface ToolboxOptions<Definition extends ToolDefinition = ToolDefiniti
   readonly repair?: boolean;
   /** Middleware, outermost first. */
   readonly middleware?: readonly (Middleware | MiddlewareFunction)[];
+  /** Sends spans and metrics over OTLP, as the variables `OTEL_*` of the environment say (OBS-12). */
+  readonly telemetry?: boolean;
 }
 
 /** Creates a toolbox with the given tools. Throws `invalid_definition` or `conflict`. */
@@ -87,7 +92,7 @@ export function createFunctionToolbox(
       cascade,
       consents: NO_CONSENTS,
       limiter: createLimiter(),
-      observers: createObservers({ debug }),
+      observers: createObservers({ telemetry: createToolboxTelemetry(options, world), debug }),
       middleware: createMiddleware(options.middleware ?? []),
       stores: undefined,
     },
@@ -95,6 +100,19 @@ export function createFunctionToolbox(
     instructions: () => '',
     // Only code changes this catalog, and the toolbox reports that itself.
     watch: () => () => {},
+  });
+}
+
+function createToolboxTelemetry({ telemetry: exports = false }: ToolboxOptions, given: World) {
+  const world = exports ? { ...given, env: readEnvironment() } : given;
+  const { createFetch } = createNetwork({ settings: () => DEFAULT_SETTINGS.net, readAuth: async () => '', world });
+  return createTelemetry({
+    world,
+    exports,
+    version: readVersion,
+    secrets: { all: [] },
+    createFetch,
+    warn: (message) => process.emitWarning(message),
   });
 }
 

@@ -1,11 +1,11 @@
 // The audit record of a call, as one line of JSON without secrets. Pure.
 
 import type { Decision } from '../core/approval.js';
+import { bytesOf, toContents } from '../core/contents.js';
 import type { EndEvent } from '../core/event.js';
-import { canonicalJson, type Json } from '../core/json.js';
+import { canonicalJson } from '../core/json.js';
 import { formatCaller } from '../core/name.js';
-import { cutText, findSensitiveValues, redactJson, redactKnown, redactText } from '../core/redact.js';
-import type { Part, ToolResult } from '../core/result.js';
+import { cutText, redactKnown } from '../core/redact.js';
 import type { AuditRecord, StartedRecord } from './line.js';
 
 export interface RecordContext {
@@ -20,8 +20,6 @@ export interface RecordContext {
 
 const MAX_NAME = 200;
 const MAX_TEXT = 1000;
-/** Limit of a recorded input or output, in characters. */
-const MAX_CONTENT = 16 * 1024;
 
 /** What is known of a call before its tool runs. */
 type StartEvent = Omit<EndEvent, 'type' | 'result'>;
@@ -42,7 +40,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     outputHash: event.outputHash ?? (output.length === 0 ? null : context.hash(output)),
     truncated: result.meta.truncated === true,
     handle: handle?.id ?? null,
-    ...(context.contents ? contentsOrNone(input, result, context.secrets) : {}),
+    ...(context.contents ? (toContents(input, result, context.secrets) ?? { contentsLeftOut: true }) : {}),
   };
 }
 
@@ -115,64 +113,6 @@ function toDecision({ verdict, decision }: EndEvent): Decision | null {
   if (verdict === undefined) return null;
   if (verdict.verdict === 'ask') return decision ?? { by: 'nobody', how: null, at: null };
   return { by: verdict.rule === null ? 'default' : 'rule', how: null, at: null };
-}
-
-// A value that is nested too deep is omitted.
-function contentsOrNone(
-  input: Json | undefined,
-  result: ToolResult,
-  secrets: readonly string[],
-): Pick<AuditRecord, 'input' | 'output' | 'message' | 'contentsLeftOut'> {
-  try {
-    return toContents(input, result, secrets);
-  } catch {
-    return { contentsLeftOut: true };
-  }
-}
-
-// Values of sensitive names in the input are also redacted in the output.
-function toContents(
-  input: Json | undefined,
-  result: ToolResult,
-  known: readonly string[],
-): Pick<AuditRecord, 'input' | 'output' | 'message'> {
-  const secrets = [...known, ...findSensitiveValues(input), ...findSensitiveValues(result.structured)];
-  // For a stored result the preview is recorded, not the note about the handle.
-  const shown = result.content.map((part) => (part.type === 'text' ? bytesOf(part) : `[${part.type}]`));
-  const text = result.meta.handle?.preview ?? shown.join('');
-  return {
-    input: input === undefined ? undefined : fitContent(redactJson(input, secrets, MAX_CONTENT)),
-    output: redactText(text, secrets, MAX_CONTENT),
-    message: result.error && redactText(result.error.message, secrets, MAX_TEXT),
-  };
-}
-
-// An input that is too long is recorded as the start of its JSON text.
-function fitContent(input: Json): Json {
-  const text = JSON.stringify(input);
-  return text.length <= MAX_CONTENT ? input : cutText(text, MAX_CONTENT);
-}
-
-function bytesOf(part: Part): string {
-  const bytes = readBytes(part);
-  // Parts come from other code and may be malformed.
-  return typeof bytes === 'string' ? bytes : '';
-}
-
-function readBytes(part: Part): string | undefined {
-  switch (part.type) {
-    case 'text':
-      return part.text;
-    case 'image':
-    case 'audio':
-      return part.data;
-    case 'resource_link':
-      return part.uri;
-    case 'resource':
-      return part.resource?.text ?? part.resource?.blob;
-    default:
-      return undefined;
-  }
 }
 
 // Characters that JSON does not escape and a terminal or editor does not show.

@@ -156,6 +156,7 @@ function toToolboxOptions({ terminal, own }: Setup) {
     env,
     now,
     broker: true,
+    telemetry: true,
     debug: own.debug,
     warn: (message: string) => terminal.err(`${warning}  ${sanitize(message)}\n`),
   };

@@ -10,6 +10,7 @@ import type { Plan, Variables } from './plan.js';
 import type { Output, ToolResult } from './result.js';
 import type { Snapshot } from './snapshot.js';
 import type { ContextStore, ResultWriter } from './store.js';
+import type { Telemetry } from './telemetry.js';
 import type { Action, Tool } from './tool.js';
 import type { DoorOptions } from './toolbox.js';
 
@@ -53,6 +54,8 @@ export interface CallScope {
   readonly approval?: Consent;
   /** The position of this call in a trace, for what it calls (UPS-72). */
   readonly trace?: TraceParent;
+  /** Receives the requests that the call sends. */
+  readonly telemetry?: Telemetry | undefined;
   /** Receives output while it is written. */
   readonly stream?: OutputStream;
   /** Stores output that is too large to return inline. */
@@ -94,6 +97,8 @@ export interface Dispatcher {
   /** Whether a plan runs elsewhere, so that it needs no slot here. */
   takes(plan: Plan): boolean;
   run: Executor['run'];
+  /** Returns how many calls run and wait elsewhere. */
+  load?(): { readonly running: number; readonly waiting: number };
 }
 
 /** The plans of each kind of action. */

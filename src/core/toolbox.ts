@@ -15,6 +15,7 @@ import type { ToolResult } from './result.js';
 import type { SandboxPlan } from './sandbox.js';
 import type { CodeLimits } from './settings.js';
 import type { Cascade, Skill } from './skill.js';
+import type { Operation, Telemetry } from './telemetry.js';
 import type { ShadowedTool, Tool } from './tool.js';
 import type { KnownRef, Meant, NamedDefinition, OtherNames, ToolInput, ToolResultOf } from './typed.js';
 
@@ -88,6 +89,8 @@ export interface DoorOptions extends PlanOptions {
   readonly key?: string | undefined;
   /** Set by a worker: another front found the tool, decided on the call and applied middleware (FLT-4). */
   readonly dispatched?: DispatchedCall;
+  /** The MCP request that makes the call, which it ends before; its span is that of the call. */
+  readonly operation?: Operation | undefined;
   /** What the reference names, if not a tool. Set by `resources` and `prompts`. */
   readonly as?: 'resource' | 'subscription' | 'prompt' | 'completion';
 }
@@ -196,6 +199,8 @@ export interface Toolbox {
   explain(ref: string, input: unknown, options?: PlanOptions): Promise<Explanation>;
   /** Observes calls; the returned function stops it. */
   on(observer: Observer): () => void;
+  /** Receives the requests of doors, for traces and metrics. */
+  readonly telemetry?: Telemetry | undefined;
   /** Ends running calls and releases resources. */
   close(): Promise<void>;
   /** Resources, prompts, problems and registration. */

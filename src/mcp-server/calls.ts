@@ -72,6 +72,7 @@ export function createToolCalls({ toolbox, listings, ready, shared }: ToolCallsO
           background: scope.client.sessionEnd,
           ready,
           trace: readTraceParent(scope),
+          operation: scope.operation,
           key: readKey(scope),
           onPending: scope.onPending,
           onLog: toLogListener(scope),
@@ -87,6 +88,8 @@ export function createToolCalls({ toolbox, listings, ready, shared }: ToolCallsO
     const asked = known.names.has(listed) ? listed : await toAppTool(listing, known, listed, scope);
     const name = known.names.get(asked) ?? decodeName(asked);
     const input = (params.arguments ?? {}) as Json;
+    // A request that resumes a call does not begin one, which would say so.
+    if (known.names.has(asked)) scope.operation?.setTarget('gen_ai.tool.name', name);
     // In a fleet there are no tasks, so that every tool runs as any other.
     const mayBeTask = shared !== undefined || wantsTask(params, scope);
     let isRefused = false;

@@ -15,7 +15,6 @@ import { carriesConsent } from './client-prompts.js';
 import { createBodyReader, type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
 import { type Identity, identityKey, toCaller } from './identity.js';
 import { ERROR, isRequest, type Message, type RequestMessage } from './message.js';
-import { PROMETHEUS_TYPE } from './prometheus.js';
 import { Client } from './request.js';
 import { createMcpServer, type McpServer, type McpServerOptions } from './server.js';
 import { createSessions } from './sessions.js';
@@ -64,6 +63,7 @@ export interface HttpHandler {
 /** Path of the MCP endpoint. */
 export const MCP_PATH = '/mcp';
 const METRICS_PATH = '/metrics';
+const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const HEALTH_PATHS = ['/healthz', '/readyz'];
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;
@@ -78,7 +78,7 @@ const NO_CONSENT = 'consent is not taken from a process that a tool started, or 
 
 /** Creates an MCP server over HTTP, to mount in a server of your own. */
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
-  const server = createMcpServer(toolbox, options);
+  const server = createMcpServer(toolbox, { ...options, transport: 'tcp' });
   const sessions = createSessions({ server, shared: options.shared, onError: options.onError });
   server.listings.onChange((kind, identity) => sessions.announce(kind, identityKey(identity)));
   let running = 0;

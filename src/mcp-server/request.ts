@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import type { Caller, TraceParent } from '../core/caller.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
 import { isRecord } from '../core/json.js';
+import type { Operation } from '../core/telemetry.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import type { ProtocolVersion } from '../core/upstream.js';
 import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
@@ -138,6 +139,8 @@ export interface Channel {
   send(text: string): void;
   /** Whether consent can be taken from the client; true if absent. */
   mayConsent?(): boolean;
+  /** Set while requests are traced or counted. */
+  readonly operation?: Operation | undefined;
 }
 
 export interface RequestScope {
@@ -154,6 +157,7 @@ export interface RequestScope {
   /** Aborted when the client cancels the request, or the time of its call is over. */
   readonly controller: AbortController;
   readonly disconnected?: Channel['disconnected'] | undefined;
+  readonly operation: Operation | undefined;
   /** State that a server signed, and the answers that came with it. */
   readonly requestState: unknown;
   readonly inputResponses: unknown;
@@ -190,6 +194,7 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, contro
     meta,
     controller,
     disconnected,
+    operation: channel.operation,
     requestState: params?.requestState,
     inputResponses: params?.inputResponses,
     logLevel,
@@ -222,7 +227,7 @@ function severityOf(level: string): number {
 }
 
 /** Reads the caller's span from `_meta`, as OpenTelemetry's conventions for MCP define it. */
-export function readTraceParent({ meta }: RequestScope): TraceParent | undefined {
+export function readTraceParent({ meta }: Pick<RequestScope, 'meta'>): TraceParent | undefined {
   if (typeof meta?.traceparent !== 'string') return undefined;
   const { traceparent, tracestate, baggage } = meta;
   const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -19,6 +19,7 @@ import {
   type RequestId,
   type RequestMessage,
 } from './message.js';
+import { withOperations } from './operation.js';
 import { CACHE_HINT, type CacheHint, createListingPages } from './pages.js';
 import { type Channel, type RequestScope, toLogListener, toScope } from './request.js';
 import { createListen, createResourceHandlers } from './resources.js';
@@ -37,6 +38,8 @@ export interface McpServerOptions {
   readonly ready?: DoorOptions['ready'];
   /** Returns what a client is told with a list of tools, such as servers that did not answer. */
   readonly notices?: ((identity?: Identity) => readonly string[]) | undefined;
+  /** How requests come; for traces and metrics. */
+  readonly transport?: 'pipe' | 'tcp' | undefined;
   /** What the servers of a fleet share. */
   readonly shared?: SharedSessions | undefined;
 }
@@ -188,7 +191,11 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   return {
     listings,
     tasks,
-    answer,
+    answer: withOperations(answer, {
+      toolbox,
+      transport: options.transport,
+      isKnown: (name) => Object.hasOwn(methods, name),
+    }),
     close() {
       listeners.close();
       listings.close();

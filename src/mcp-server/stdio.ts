@@ -38,6 +38,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   const client = new Client(`stdio ${randomUUID()}`, send);
   const server = createMcpServer(toolbox, {
     ...options,
+    transport: 'pipe',
     ready: (signal) => transport.ready(signal),
   });
 

@@ -6,6 +6,7 @@ import { type BackgroundRun, NO_OUTPUT, type Output, type ToolResult } from '../
 import type { CallParts } from './parts.js';
 import { type Call, nextCallId } from './scope.js';
 import { shapeFailure } from './shape.js';
+import { startCallSpan } from './telemetry.js';
 
 export function recordBackground({ observers, workspace }: CallParts, outer: Call, { ended }: BackgroundRun): void {
   const { recorder } = observers;
@@ -14,6 +15,9 @@ export function recordBackground({ observers, workspace }: CallParts, outer: Cal
   const event = { ...outer.event, call: nextCallId(), parent: outer.id, depth: outer.event.depth + 1 };
   const known = { tool, plan, verdict, approval, input: plan!.input };
   const startedAt = world.monotonic();
+  const { telemetry } = observers;
+  const options = { ...outer.options, operation: undefined, trace: outer.span?.trace ?? outer.options.trace };
+  const span = telemetry?.isOn ? startCallSpan(telemetry, { ...outer, event, options }) : undefined;
   recorder?.begin(event, snapshot);
   observers.emit?.({ type: 'start', ...event });
   try {
@@ -27,6 +31,8 @@ export function recordBackground({ observers, workspace }: CallParts, outer: Cal
     const result = toResult({ tool, snapshot, repairs: [], startedAt }, output, world.monotonic());
     const end: EndEvent = { type: 'end', ...event, ...known, verdict: verdict && { ...verdict, reason }, result };
     recorder?.record(end, snapshot);
+    telemetry?.count(end);
+    span?.end(end);
     observers.emit?.(end);
   });
   inBackground(recorded, world.debug);

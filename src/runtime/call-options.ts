@@ -79,6 +79,7 @@ const OPTIONS = object({
   codeLimits: something,
   key: optional(string),
   dispatched: something,
+  operation: something,
   as: optional(string),
   checkInput: flag,
 } satisfies Record<keyof DoorOptions, unknown>);

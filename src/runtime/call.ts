@@ -21,6 +21,7 @@ import type { CallParts } from './parts.js';
 import { jsonOrNothing, prepare } from './prepare.js';
 import { type Call, type GivenCall, openCall, withoutApps } from './scope.js';
 import { hideVariables, shapeFailure, shapeOutput, toInlineOutput } from './shape.js';
+import { startCallSpan } from './telemetry.js';
 
 const MAX_DEPTH = 16;
 
@@ -31,6 +32,8 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
   const current = openCall(parts, given, call);
   observers.recorder?.begin(current.event, current.snapshot);
   observers.emit?.({ type: 'start', ...current.event });
+  const { telemetry } = observers;
+  if (telemetry?.isOn) current.span = startCallSpan(telemetry, current);
   let result: ToolResult;
   let background: BackgroundRun | undefined;
   try {
@@ -97,20 +100,26 @@ function forward(parts: CallParts, current: Call, { ref, input }: { ref: string;
 async function getConsent(parts: CallParts, current: Call): Promise<Consent> {
   const { options, tool, verdict, snapshot } = current;
   if (options.dispatched?.approval !== undefined) return options.dispatched.approval;
-  const consent = await requestConsent(parts, current);
+  const { monotonic } = parts.workspace.world;
+  const asked = monotonic();
+  const consent = await requestConsent(parts, current).finally(() => {
+    current.approvalMs = monotonic() - asked;
+  });
   // POL-21: consent to a changed tool approves its new definition.
   if (verdict!.changes !== undefined) await parts.consents.accept(tool!, snapshot);
   return consent;
 }
 
 function record({ observers }: CallParts, current: Call, result: ToolResult): void {
-  const { recorder, emit } = observers;
-  if (recorder === undefined && emit === undefined) return;
+  const { recorder, emit, telemetry } = observers;
+  if (recorder === undefined && emit === undefined && !telemetry?.isOn) return;
   const { tool, plan, verdict, approval, decision, outputHash, raw, snapshot } = current;
   const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
   const known = { tool, input, plan, verdict, approval, decision, outputHash };
   const event: EndEvent = { type: 'end', ...current.event, result, ...known };
   recorder?.record(event, snapshot);
+  telemetry?.count(event);
+  current.span?.end(event);
   emit?.(event);
 }
 

@@ -90,12 +90,13 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
       }
     },
     on: observers.on,
+    telemetry: observers.telemetry,
     async close() {
       isClosed = true;
       for (const controller of [...running]) controller.abort();
       while (running.length > 0) await pause(CLOSE_POLL_MS);
       await executors.close();
-      await observers.recorder?.close();
+      await observers.close();
       stores?.documents.close();
     },
     catalog: { ...createCatalogMethods(parts, references, watch), ...createOfferMethods(parts, callAs) },

@@ -59,7 +59,8 @@ async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise
     // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
     const large = within === undefined ? largeResultsOf(parts, call) : undefined;
     const scope = within === undefined ? call : withinMiddleware(call, within);
-    scope.trace = observers.traceOf(call.id) ?? options.trace ?? nesting.trace;
+    scope.trace = call.span?.trace ?? options.trace ?? nesting.trace;
+    scope.telemetry = observers.telemetry;
     scope.stream =
       options.onOutput === undefined || within?.streams === false
         ? undefined

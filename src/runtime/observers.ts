@@ -1,72 +1,49 @@
-// Notifies observers and the tracer of calls.
+// Notifies observers of calls, and reports them to the recorder and the telemetry.
 
 import { guardListener } from '../core/async.js';
-import type { TraceParent } from '../core/caller.js';
-import type { CallEvent, EndEvent, Observer, Recorder } from '../core/event.js';
+import type { CallEvent, Observer, Recorder } from '../core/event.js';
 import { copyJson, deepFreeze, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
-import { createTracer } from './telemetry.js';
+import type { Telemetry } from '../core/telemetry.js';
 
 export interface Observers {
   /** Undefined if calls are not recorded. */
   readonly recorder: Recorder | undefined;
+  readonly telemetry: Telemetry | undefined;
   /** Undefined while there is no observer, so that no event is created. */
   readonly emit: ((event: CallEvent) => void) | undefined;
-  /** Returns the span of a running call, if there is one. */
-  traceOf(call: string): TraceParent | undefined;
   /** Adds an observer; the returned function removes it. */
   on(observer: Observer): () => void;
+  /** Waits for what is sent elsewhere, but not forever. */
+  close(): Promise<void>;
 }
 
 export interface ObserversOptions {
   readonly recorder?: Recorder;
-  /** Called with the end of every call, which it must not change; cheaper than an observer. */
-  readonly meter?: ((event: EndEvent) => void) | undefined;
+  readonly telemetry?: Telemetry | undefined;
   readonly debug: (message: string) => void;
 }
 
-// Every copy of OpenTelemetry registers its tracer provider here.
-const REGISTRY = Symbol.for('opentelemetry.js.api.1');
-
-export function createObservers({ recorder, meter, debug }: ObserversOptions): Observers {
+export function createObservers({ recorder, telemetry, debug }: ObserversOptions): Observers {
   const observers = new Set<Observer>();
-  const tracer = createTracer(debug);
-  const emit = (event: CallEvent): void => {
-    const trace = isTracing() ? tracer() : undefined;
-    if (trace !== undefined) guardListener(trace.observe, debug)(event);
-    if (observers.size === 0) return;
-    const show = guardListener(() => {
-      const shown = toObserved(event);
-      for (const observer of observers) guardListener(observer, debug)(shown);
-    }, debug);
-    show();
-  };
+  const emit = guardListener((event: CallEvent): void => {
+    const shown = toObserved(event);
+    for (const observer of observers) guardListener(observer, debug)(shown);
+  }, debug);
   return {
-    recorder: recorder && meter ? withMeter(recorder, meter) : recorder,
+    recorder,
+    telemetry,
     get emit() {
-      return observers.size > 0 || (isTracing() && tracer() !== undefined) ? emit : undefined;
+      return observers.size > 0 ? emit : undefined;
     },
-    traceOf: (call) => (isTracing() ? tracer()?.traceOf(call) : undefined),
     on(observer) {
       observers.add(observer);
       return () => observers.delete(observer);
     },
-  };
-}
-
-function withMeter(recorder: Recorder, meter: NonNullable<ObserversOptions['meter']>): Recorder {
-  return {
-    ...recorder,
-    record(event, snapshot) {
-      meter(event);
-      recorder.record(event, snapshot);
+    async close() {
+      await Promise.all([recorder?.close(), telemetry?.close()]);
     },
   };
-}
-
-function isTracing(): boolean {
-  const registry = (globalThis as Record<symbol, unknown>)[REGISTRY] as { trace?: unknown } | undefined;
-  return registry?.trace !== undefined;
 }
 
 // OBS-4: observers get frozen copies, so that they cannot change what the caller gave or gets.

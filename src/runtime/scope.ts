@@ -6,7 +6,7 @@ import type { Decision } from '../core/approval.js';
 import { guardListener, onAbort } from '../core/async.js';
 import { type Caller, CODE, type TraceParent, type Verdict } from '../core/caller.js';
 import type { NestedOptions } from '../core/context.js';
-import type { EventBase } from '../core/event.js';
+import type { EndEvent, EventBase } from '../core/event.js';
 import type { CallScope } from '../core/executor.js';
 import type { Plan } from '../core/plan.js';
 import { redactValue } from '../core/redact.js';
@@ -37,7 +37,7 @@ export interface Nesting {
   readonly parent?: string;
   /** The tool that the runtime made for this call, which has no reference (RSC-7). */
   readonly tool?: Tool;
-  /** The trace of the outermost call. */
+  /** The trace of the outer call. */
   readonly trace?: TraceParent;
   readonly accept?: NestedOptions['accept'];
   readonly onStart?: NestedOptions['onStart'];
@@ -63,6 +63,13 @@ export interface GivenCall {
   readonly nesting: Nesting;
 }
 
+/** The span of a running call. */
+export interface CallSpan {
+  /** Its position in the trace, for what it calls. */
+  readonly trace: TraceParent | undefined;
+  end(event: EndEvent): void;
+}
+
 /** A running call: filled in step by step, and recorded at the end. */
 export interface Call extends CallScope {
   /** What events say about it. */
@@ -79,12 +86,17 @@ export interface Call extends CallScope {
   verdict?: Verdict;
   approval?: CallScope['approval'];
   trace?: CallScope['trace'];
+  telemetry?: CallScope['telemetry'];
   stream?: CallScope['stream'];
   spill?: CallScope['spill'];
   call: CallScope['call'];
   delegate: CallScope['delegate'];
   decision?: Decision;
   outputHash?: string;
+  /** Set while calls are traced. */
+  span?: CallSpan | undefined;
+  /** How long it waited for consent. */
+  approvalMs?: number;
 }
 
 /** What finding a tool, its rules and its plan depend on. */
@@ -199,7 +211,7 @@ function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick
       deferApproval,
       depth: nesting.depth + 1,
       parent: outer.id,
-      trace: options.trace ?? nesting.trace,
+      trace: outer.span?.trace ?? options.trace ?? nesting.trace,
       within: listsWithin(outer.tool!.name, permissions, nesting.within),
       narrowing: joinNarrowing(nesting.narrowing, narrowing),
     },

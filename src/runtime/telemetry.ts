@@ -1,114 +1,78 @@
-// Creates an OpenTelemetry span for each call if a tracer provider is registered.
+// The span of each call: that of the request it was made by, or one of its own.
 
-import type * as OpenTelemetry from '@opentelemetry/api';
-import type { TraceParent } from '../core/caller.js';
-import type { CallEvent, EndEvent, Observer } from '../core/event.js';
+import { toContents } from '../core/contents.js';
+import type { EndEvent } from '../core/event.js';
+import { cutText } from '../core/redact.js';
+import type { Attributes, Span, Telemetry } from '../core/telemetry.js';
 import { quoteOutside } from '../core/text.js';
+import type { DoorOptions } from '../core/toolbox.js';
+import type { Call, CallSpan } from './scope.js';
 
-type Api = typeof OpenTelemetry;
+const MAX_NAME = 200;
+// Of arguments and results; there may be thousands of spans in memory.
+const MAX_CONTENT = 4096;
+const METHODS = {
+  resource: 'resources/read',
+  subscription: 'resources/subscribe',
+  prompt: 'prompts/get',
+  completion: 'completion/complete',
+} as const satisfies Record<NonNullable<DoorOptions['as']>, string>;
 
-const METHOD = 'tools/call';
-
-export interface Tracer {
-  readonly observe: Observer;
-  /** Returns the span of a running call, as W3C Trace Context. */
-  traceOf(call: string): TraceParent | undefined;
-}
-
-/** Returns a function that returns what creates spans; it loads OpenTelemetry when called (OBS-5). */
-export function createTracer(debug: (message: string) => void): () => Tracer | undefined {
-  let observer: Tracer | undefined;
-  let failed = false;
-  return () => {
-    if (observer === undefined && !failed) {
-      try {
-        observer = createObserver(loadApi());
-      } catch (error) {
-        failed = true;
-        debug(`could not load OpenTelemetry: ${(error as Error).message}`);
-      }
-    }
-    return observer;
-  };
-}
-
-function loadApi(): Api {
-  const { createRequire } = process.getBuiltinModule('node:module');
-  return createRequire(import.meta.url)('@opentelemetry/api') as Api;
-}
-
-function createObserver(api: Api): Tracer {
-  const tracer = api.trace.getTracer('wield');
-  const spans = new Map<string, OpenTelemetry.Span>();
-  const traces = new Map<string, TraceParent>();
-  const begin = (event: CallEvent): void => {
-    const span = startSpan(api, tracer, event, spans);
-    spans.set(event.call, span);
-    const trace = toTrace(api, span, event.trace?.baggage);
-    if (trace !== undefined) traces.set(event.call, trace);
-  };
+/** Starts the span of a call, if anything is traced (OBS-5). */
+export function startCallSpan(telemetry: Telemetry, call: Call): CallSpan | undefined {
+  const { options, nesting, event } = call;
+  const { operation } = options;
+  const began = performance.now();
+  const parent = operation?.trace ?? options.trace ?? nesting.trace;
+  const open = (since?: number): Span | undefined =>
+    telemetry.start({
+      name: options.as === undefined ? 'execute_tool' : METHODS[options.as],
+      kind: 'internal',
+      attributes: toAttributes(call, quoteOutside(event.ref, MAX_NAME)),
+      parent,
+      startedAt: since,
+    });
+  const own = operation === undefined ? open() : undefined;
+  if (operation === undefined && own === undefined) return undefined;
   return {
-    traceOf: (call) => traces.get(call),
-    observe(event) {
-      if (event.type === 'start') begin(event);
-      const span = event.type === 'end' ? spans.get(event.call) : undefined;
-      if (event.type !== 'end' || span === undefined) return;
-      spans.delete(event.call);
-      traces.delete(event.call);
-      endSpan(api, span, event);
+    trace: operation === undefined ? own!.trace : operation.trace,
+    end(ended) {
+      const found = describeEnd(telemetry, call, ended);
+      const name = ended.tool === undefined ? undefined : quoteOutside(ended.tool.name, MAX_NAME);
+      if (operation !== undefined && !operation.isEnded) {
+        if (name !== undefined && options.as === undefined) operation.setTarget('gen_ai.tool.name', name);
+        Object.assign(operation.attributes, found);
+        return;
+      }
+      // A task, or a call that waited for answers of its client, goes on after its request was answered.
+      const span = own ?? open(began);
+      const attributes = { ...toAttributes(call, name ?? quoteOutside(ended.ref, MAX_NAME)), ...found };
+      // An unknown name can be anything, and names of spans should be few.
+      const target = name === undefined ? '' : ` ${name}`;
+      span?.end(options.as === undefined ? `execute_tool${target}` : METHODS[options.as], attributes);
     },
   };
 }
 
-function toTrace(api: Api, span: OpenTelemetry.Span, baggage: string | undefined): TraceParent | undefined {
-  const context = span.spanContext();
-  if (!api.isSpanContextValid(context)) return undefined;
-  const flags = context.traceFlags.toString(16).padStart(2, '0');
-  const traceparent = `00-${context.traceId}-${context.spanId}-${flags}`;
-  return { traceparent, tracestate: context.traceState?.serialize(), baggage };
+function toAttributes({ options }: Call, name: string): Attributes {
+  return options.as === undefined
+    ? { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name }
+    : { 'mcp.method.name': METHODS[options.as] };
 }
 
-function startSpan(
-  api: Api,
-  tracer: OpenTelemetry.Tracer,
-  { ref, caller, parent, trace }: CallEvent,
-  spans: ReadonlyMap<string, OpenTelemetry.Span>,
-): OpenTelemetry.Span {
-  const ambient = api.context.active();
-  const outer = parent === undefined ? undefined : spans.get(parent);
-  const around = api.trace.getSpanContext(ambient);
-  const name = quoteOutside(ref, 200);
-  return tracer.startSpan(
-    `${METHOD} ${name}`,
-    {
-      kind: caller.door === 'mcp' && parent === undefined ? api.SpanKind.SERVER : api.SpanKind.INTERNAL,
-      attributes: {
-        'mcp.method.name': METHOD,
-        'gen_ai.operation.name': 'execute_tool',
-        'gen_ai.tool.name': name,
-        'wield.door': caller.door,
-      },
-      // The caller's span is the parent; a span of the transport is only linked.
-      links: trace !== undefined && around !== undefined ? [{ context: around }] : [],
-    },
-    outer !== undefined
-      ? api.trace.setSpan(ambient, outer)
-      : trace === undefined
-        ? ambient
-        : api.propagation.extract(ambient, trace),
-  );
-}
-
-function endSpan(api: Api, span: OpenTelemetry.Span, { ref, result, tool, verdict }: EndEvent): void {
-  const name = quoteOutside(ref, 200);
-  // An unknown name can be anything, and span names should be few. `call_tool` goes on as the call of another tool.
-  span.updateName(tool === undefined ? METHOD : `${METHOD} ${name}`);
-  span.setAttribute('gen_ai.tool.name', name);
-  if (verdict !== undefined) span.setAttribute('wield.verdict', verdict.verdict);
-  if (result.error !== undefined) {
-    // Without the message, which may contain input.
-    span.setStatus({ code: api.SpanStatusCode.ERROR });
-    span.setAttributes({ 'error.type': 'tool_error', 'wield.code': result.error.code });
-  }
-  span.end();
+function describeEnd(telemetry: Telemetry, call: Call, { result, verdict, plan, input }: EndEvent): Attributes {
+  const { caller, snapshot, approvalMs } = call;
+  const sandbox = plan !== undefined && 'sandbox' in plan ? plan.sandbox?.backend : undefined;
+  const contents = telemetry.recordsContents ? toContents(input, result, snapshot.secrets) : undefined;
+  return {
+    'wield.door': caller.door,
+    'wield.verdict': verdict?.verdict,
+    'wield.rule': verdict?.rule == null ? undefined : quoteOutside(verdict.rule, MAX_NAME),
+    'wield.sandbox': sandbox,
+    'wield.approval.wait': approvalMs === undefined ? undefined : approvalMs / 1000,
+    'error.type': result.error?.code,
+    'gen_ai.tool.call.arguments':
+      contents?.input === undefined ? undefined : cutText(JSON.stringify(contents.input), MAX_CONTENT),
+    'gen_ai.tool.call.result': contents && cutText(contents.output, MAX_CONTENT),
+  };
 }

@@ -10,6 +10,8 @@ import type { World } from '../core/snapshot.js';
 import type { CreateFetch } from '../net/fetch.js';
 import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
 import { runProcess } from '../process/spawn.js';
+import { toAttributes, toNanoseconds } from '../telemetry/otlp.js';
+import { readEndpoint, readResource } from '../telemetry/settings.js';
 import { expandCredentials } from '../upstream/entries/expand.js';
 
 export interface TransportOptions {
@@ -129,24 +131,15 @@ async function sendDatagrams({ host, port }: { host: string; port: number }, mes
 
 async function sendOtlp(lines: readonly string[], options: Options): Promise<void> {
   const { env } = options.world;
-  const base = env.OTEL_EXPORTER_OTLP_ENDPOINT;
-  const url = env.OTEL_EXPORTER_OTLP_LOGS_ENDPOINT ?? (base && `${base.replace(/\/+$/, '')}/v1/logs`);
-  if (!url || !URL.canParse(url))
+  const endpoint = readEndpoint(env, 'LOGS');
+  if (endpoint === undefined)
     throw new ToolError('unavailable', 'OTEL_EXPORTER_OTLP_ENDPOINT is not an address', {
       hint: 'set it, for example to http://localhost:4318',
     });
-  const given = env.OTEL_EXPORTER_OTLP_LOGS_HEADERS ?? env.OTEL_EXPORTER_OTLP_HEADERS ?? '';
-  const pairs = given.split(',').flatMap((pair) => {
-    const [name = '', value] = pair
-      .split(/=(.*)/s)
-      .map((part) => orNothing(() => decodeURIComponent(part.trim())) ?? '');
-    return value === undefined || name === '' ? [] : [[name, value]];
-  });
-  const headers = { 'content-type': 'application/json', ...Object.fromEntries(pairs) };
-  await post(url, headers, JSON.stringify(toLogs(lines, env)), options);
+  const { url, headers } = endpoint;
+  const body = JSON.stringify(toLogs(lines, env));
+  await post(url, { 'content-type': 'application/json', ...headers }, body, options);
 }
-
-const text = (key: string, value: string) => ({ key, value: { stringValue: value } });
 
 /** The body of an OTLP/HTTP request with logs, as JSON. */
 function toLogs(lines: readonly string[], env: World['env']): object {
@@ -154,13 +147,15 @@ function toLogs(lines: readonly string[], env: World['env']): object {
     const record = orNothing(() => JSON.parse(line) as { time?: string; started?: string; code?: string | null });
     const at = Date.parse(record?.time ?? record?.started ?? '');
     return {
-      timeUnixNano: Number.isNaN(at) ? '0' : `${BigInt(at) * 1_000_000n}`,
+      timeUnixNano: Number.isNaN(at) ? '0' : toNanoseconds(at),
       severityNumber: record?.code == null ? 9 : 13,
       severityText: record?.code == null ? 'INFO' : 'WARN',
       body: { stringValue: line },
-      attributes: [text('event.name', record?.started === undefined ? 'wield.audit.ended' : 'wield.audit.started')],
+      attributes: toAttributes({
+        'event.name': record?.started === undefined ? 'wield.audit.ended' : 'wield.audit.started',
+      }),
     };
   });
-  const resource = { attributes: [text('service.name', env.OTEL_SERVICE_NAME ?? 'wield')] };
+  const resource = { attributes: toAttributes(readResource(env)) };
   return { resourceLogs: [{ resource, scopeLogs: [{ scope: { name: 'wield.audit' }, logRecords }] }] };
 }

@@ -65,6 +65,11 @@ function createWorld(
   };
 }
 
+/** Returns the environment of this process. */
+export function readEnvironment(): World['env'] {
+  return process.env;
+}
+
 export function readVersion(): string {
   const file = fileURLToPath(new URL('../../package.json', import.meta.url));
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

@@ -11,11 +11,12 @@ import { createMcpHttp, isLoopback, MCP_PATH, serveMcpStdio } from '../../mcp-se
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { limitConnections } from '../../net/connections.js';
 import type { NodeToolbox } from '../../node.js';
+import { toPrometheus } from '../../telemetry/prometheus.js';
 import { createIdentify } from '../../upstream/login/identify.js';
 import { createLoginPages, LOGIN_PATH, type LoginPages } from '../../upstream/login/pages.js';
 import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { type Address, listen, parseAddress } from '../listen.js';
-import { type CallMetrics, createCallMetrics, describeMetrics } from '../metrics.js';
+import { describeFront } from '../metrics.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
 import { reportReloads } from '../reload.js';
 import { describeDistrust } from '../runnable.js';
@@ -57,37 +58,41 @@ export const serve: Verb = {
   runsUntilStopped: true,
   async run(call) {
     const http = call.flags.get('http');
-    const metrics = http === undefined ? undefined : createCallMetrics();
-    if (metrics === undefined && call.flags.has('fleet'))
+    if (http === undefined && call.flags.has('fleet'))
       throw usageError('--fleet needs --http', 'wield serve --http 7070 --fleet URL');
-    const isFront = metrics !== undefined && usesFleet(call);
+    const isFront = http !== undefined && usesFleet(call);
     let front: Front | undefined;
     const fleet = isFront ? await openState(call) : undefined;
     const publicUrl = parsePublicUrl(call.flags.get('public-url'));
     const place: { origin: string | undefined } = { origin: publicUrl?.origin };
     const subjects = createSubjects();
     const pages =
-      metrics &&
-      createLoginPages({
-        createFetch: (options) => toolbox.state.network.createFetch(options),
-        origin: () => place.origin,
-        now: () => toolbox.machine.world.now(),
-        identify: createIdentify({
-          createFetch: (options) => toolbox.state.network.createFetch(options),
-          issuers: () => toolbox.state.configuration().settings.serve.auth,
-          debug: (message) => toolbox.machine.world.debug(message),
-        }),
-      });
+      http === undefined
+        ? undefined
+        : createLoginPages({
+            createFetch: (options) => toolbox.state.network.createFetch(options),
+            origin: () => place.origin,
+            now: () => toolbox.machine.world.now(),
+            identify: createIdentify({
+              createFetch: (options) => toolbox.state.network.createFetch(options),
+              issuers: () => toolbox.state.configuration().settings.serve.auth,
+              debug: (message) => toolbox.machine.world.debug(message),
+            }),
+          });
     const report = createUnansweredReport(call.terminal, () => toolbox);
     const toolbox: NodeToolbox = openProfile(call, {
       guard: true,
       onWait: report,
-      meter: metrics?.record,
+      metrics: http !== undefined,
       shared: fleet?.state,
       loginPages: pages,
       subjectToken: subjects.find,
       dispatcher: fleet
-        ? { takes: (plan) => front!.takes(plan), run: (plan, context) => front!.run(plan, context) }
+        ? {
+            takes: (plan) => front!.takes(plan),
+            run: (plan, context) => front!.run(plan, context),
+            load: () => front?.describe() ?? { running: 0, waiting: 0 },
+          }
         : undefined,
       trust: call.flags.has('trust'),
       offer: String(call.flags.get('with') ?? '')
@@ -96,7 +101,7 @@ export const serve: Verb = {
     });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     if (call.flags.has('ui')) assertPage(toolbox, http);
-    if (metrics === undefined) return serveOverStdio(call, toolbox);
+    if (pages === undefined) return serveOverStdio(call, toolbox);
     const access = {
       ...parseAddress('http', String(http)),
       tokens: openTokens(call),
@@ -106,7 +111,7 @@ export const serve: Verb = {
     };
     try {
       if (fleet !== undefined) front = await connectFront(call, toolbox);
-      const serving = { access, metrics, front, sessions: fleet?.state.sessions, pages: pages!, place };
+      const serving = { access, front, sessions: fleet?.state.sessions, pages, place };
       return await serveOverHttp(call, toolbox, serving);
     } finally {
       // Calls that end now are recorded, and workers are told.
@@ -163,7 +168,6 @@ function assertPage({ machine }: NodeToolbox, http: string | true | undefined): 
 
 interface HttpServing {
   readonly access: Address & AccessOptions;
-  readonly metrics: CallMetrics;
   /** Both are set if workers of a fleet run the calls. */
   readonly front: Front | undefined;
   readonly sessions: SharedSessions | undefined;
@@ -175,7 +179,7 @@ interface HttpServing {
 async function serveOverHttp(
   call: VerbCall,
   toolbox: NodeToolbox,
-  { access, metrics, front, sessions, pages, place }: HttpServing,
+  { access, front, sessions, pages, place }: HttpServing,
 ): Promise<number> {
   const { terminal, signal } = call;
   if (!isLoopback(access.host) && access.tokens === undefined && access.users === undefined) {
@@ -185,6 +189,7 @@ async function serveOverHttp(
     );
   }
   const running = sessions ? countCalls(toolbox) : () => 0;
+  if (front !== undefined) toolbox.state.telemetry.addMetrics(async () => describeFront(front.describe()));
   const handler = createMcpHttp(toolbox, {
     version: WIELD_VERSION,
     access,
@@ -195,7 +200,7 @@ async function serveOverHttp(
     },
     notices: (identity) => [...toNotices(toolbox), ...toLoginNotices(toolbox, pages, identity)],
     pages: { path: LOGIN_PATH, answer: pages.answer },
-    metrics: () => describeMetrics(metrics, toolbox, front?.describe()),
+    metrics: async () => toPrometheus(await toolbox.state.telemetry.readMetrics()),
     ...(front === undefined ? {} : { isReady: () => front.isReady() }),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });

@@ -23,6 +23,8 @@ export interface RemoteCall extends AskingCall {
   readonly envelope?: Fields | undefined;
   /** The position of the call in a trace. */
   readonly trace?: TraceParent | undefined;
+  /** Called with the id of each request, unless another process sends it. */
+  readonly onSent?: ((id: string) => void) | undefined;
   /** Identifies the person behind the call. */
   readonly person: string;
 }

@@ -41,6 +41,8 @@ export interface RequestOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   readonly trace?: TraceParent | undefined;
+  /** Called with the id of the request. */
+  readonly onSent?: ((id: string) => void) | undefined;
   /** Replaces the envelope of the client. */
   readonly envelope?: Fields | undefined;
   /** HTTP headers of this request. */
@@ -143,12 +145,13 @@ export class Client {
   #request(
     method: string,
     params: Fields,
-    { signal, onProgress, trace, envelope = this.envelope, headers }: RequestOptions,
+    { signal, onProgress, trace, onSent, envelope = this.envelope, headers }: RequestOptions,
     onAccepted?: (accepted: Fields) => void,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (!this.isOpen) throw connectionClosed();
       const id = `w${++this.#lastId}`;
+      onSent?.(id);
       // On a shared stream a request can only be cancelled by a notification.
       const stop = this.transport.hasPerRequestStream === true ? new AbortController() : undefined;
       const settle = (): void => {

@@ -22,6 +22,7 @@ import { badResponse, CALL_AGAIN, callLost } from '../connection/failure.js';
 import type { Acquire, Lease, Pool } from '../connection/pool.js';
 import { reportStart } from '../connection/report-start.js';
 import { digestDefinition, type RemoteTool } from '../remote-tool.js';
+import { withOperation } from './operation.js';
 import { type OwnLoginOptions, withOwnLogin } from './own-login.js';
 
 export interface RemoteRunOptions extends Pick<Pool, 'close'>, OwnLoginOptions {
@@ -72,10 +73,11 @@ async function callServer(
       logLevel: scope.options.logLevel,
       elicit: scope.elicit,
       client: scope.client,
-      trace: scope.trace,
       person,
     };
-    const output = await send(plan, remote, lease.connection, call);
+    const output = await withOperation({ plan, server, scope, lease }, (sent) =>
+      send(plan, remote, lease.connection, { ...call, ...sent }),
+    );
     outcome = 'answered';
     return output;
   } catch (error) {

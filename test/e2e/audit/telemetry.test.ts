@@ -52,25 +52,22 @@ const tools = [
 const spans = (): ReadableSpan[] => exporter.getFinishedSpans();
 
 describe('spans', () => {
-  spec('OBS-5', 'have the names of the conventions for the protocol', async () => {
+  spec('OBS-5', 'have the names of the conventions for tools', async () => {
     const toolbox = createToolbox({ tools });
-    await toolbox.call('hello', {}, { caller: { kind: 'model', door: 'mcp', name: 'x' } });
     await toolbox.call('hello', {});
-    const [served, own] = spans();
-    expect(served).toMatchObject({
-      name: 'tools/call hello',
-      kind: SpanKind.SERVER,
+    const [own] = spans();
+    expect(own).toMatchObject({
+      name: 'execute_tool hello',
+      kind: SpanKind.INTERNAL,
       attributes: {
-        'mcp.method.name': 'tools/call',
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.name': 'hello',
-        'wield.door': 'mcp',
+        'wield.door': 'library',
         'wield.verdict': 'allow',
       },
       status: { code: SpanStatusCode.UNSET },
     });
-    expect(served!.instrumentationScope.name).toBe('wield');
-    expect(own).toMatchObject({ name: 'tools/call hello', kind: SpanKind.INTERNAL });
+    expect(own!.instrumentationScope.name).toBe('wield');
   });
 
   spec.thorough(
@@ -91,14 +88,20 @@ describe('spans', () => {
       const nested = JSON.parse(textOf(await toolbox.call('through', {}, { trace: given })));
       const own = JSON.parse(textOf(await toolbox.call('far_meta', {})));
       await toolbox.close();
-      const [first, inner, outer, alone] = spans();
-      const names = ['tools/call far_meta', 'tools/call far_meta', 'tools/call through', 'tools/call far_meta'];
-      expect(spans().map(({ name }) => name)).toEqual(names);
+      const sent = spans().filter(({ kind }) => kind === SpanKind.CLIENT);
+      const calls = spans().filter(({ kind }) => kind !== SpanKind.CLIENT);
+      expect(sent.map(({ name }) => name)).toEqual(Array(3).fill('tools/call meta'));
+      const names = ['far_meta', 'far_meta', 'through', 'far_meta'].map((name) => `execute_tool ${name}`);
+      expect(calls.map(({ name }) => name)).toEqual(names);
+      const [first, inner, outer, alone] = calls;
+      [first, inner, alone].forEach((call, at) => {
+        expect(sent[at]!.parentSpanContext?.spanId).toBe(call!.spanContext().spanId);
+      });
       const parentOf = (span: ReadableSpan | undefined): string =>
         `00-${span!.spanContext().traceId}-${span!.spanContext().spanId}-01`;
-      expect(direct).toMatchObject({ ...given, traceparent: parentOf(first) });
-      expect(nested).toMatchObject({ traceparent: parentOf(inner), tracestate: 'vendor=1' });
-      expect(own).toMatchObject({ traceparent: parentOf(alone) });
+      expect(direct).toMatchObject({ ...given, traceparent: parentOf(sent[0]) });
+      expect(nested).toMatchObject({ traceparent: parentOf(sent[1]), tracestate: 'vendor=1' });
+      expect(own).toMatchObject({ traceparent: parentOf(sent[2]) });
       expect([first, inner, outer].map((span) => span!.spanContext().traceId)).toEqual([traceId, traceId, traceId]);
       expect(first!.parentSpanContext?.spanId).toBe('00f067aa0ba902b7');
       expect(inner!.parentSpanContext?.spanId).toBe(outer!.spanContext().spanId);
@@ -116,19 +119,12 @@ describe('spans', () => {
     await toolbox.call('echo', { text: 'secret-words' });
     await toolbox.call('echo', {}, { caller: { kind: 'model', door: 'mcp' } });
     await toolbox.call('a name\nthat a model made up', {});
-    expect(
-      spans().map(({ name, attributes, status }) => [
-        name,
-        attributes['error.type'],
-        attributes['wield.code'],
-        status.code,
-      ]),
-    ).toEqual([
-      ['tools/call fails', 'tool_error', 'tool_failed', SpanStatusCode.ERROR],
-      ['tools/call echo', 'tool_error', 'invalid_input', SpanStatusCode.ERROR],
-      ['tools/call echo', undefined, undefined, SpanStatusCode.UNSET],
-      ['tools/call echo', 'tool_error', 'needs_trust', SpanStatusCode.ERROR],
-      ['tools/call', 'tool_error', 'invalid_ref', SpanStatusCode.ERROR],
+    expect(spans().map(({ name, attributes, status }) => [name, attributes['error.type'], status.code])).toEqual([
+      ['execute_tool fails', 'tool_failed', SpanStatusCode.ERROR],
+      ['execute_tool echo', 'invalid_input', SpanStatusCode.ERROR],
+      ['execute_tool echo', undefined, SpanStatusCode.UNSET],
+      ['execute_tool echo', 'needs_trust', SpanStatusCode.ERROR],
+      ['execute_tool', 'invalid_ref', SpanStatusCode.ERROR],
     ]);
     const all = JSON.stringify(
       spans().map(({ name, attributes, status, events }) => [name, attributes, status, events]),
@@ -150,6 +146,15 @@ describe('spans', () => {
     expect(spans()[2]!.parentSpanContext).toBeUndefined();
     expect(isSpanContextValid(spans()[2]!.spanContext())).toBe(true);
     expect(spans()[2]!.spanContext().traceId).not.toBe(outer!.spanContext().traceId);
+  });
+
+  spec('OBS-5', 'fail no call if what the program registered fails', async () => {
+    trace.disable();
+    const fail = (): never => {
+      throw new Error('broken');
+    };
+    trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: fail, startActiveSpan: fail }) });
+    expect((await createToolbox({ tools }).call('hello', {})).ok).toBe(true);
   });
 
   spec('OBS-5', 'are made once a program sets tracing up, and no more when it ends it', async () => {
@@ -177,7 +182,7 @@ describe('spans', () => {
        const { W3CTraceContextPropagator } = from('@opentelemetry/core');
        const { BasicTracerProvider, SimpleSpanProcessor } = from('@opentelemetry/sdk-trace-base');
        const exporter = { shutdown: async () => {}, export(spans, done) {
-         for (const span of spans) require('node:fs').appendFileSync(${JSON.stringify(file)},
+         for (const span of spans.filter(({ name }) => name.startsWith('tools/call'))) require('node:fs').appendFileSync(${JSON.stringify(file)},
            JSON.stringify([span.name, span.kind, span.spanContext().traceId]) + '\\n');
          done({ code: 0 });
        } };

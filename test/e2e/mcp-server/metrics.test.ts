@@ -2,9 +2,9 @@
 
 import { request } from 'node:http';
 import { expect } from 'vitest';
-import { createCallMetrics } from '../../../src/cli/metrics.js';
 import type { EndEvent } from '../../../src/core/event.js';
-import { toPrometheus } from '../../../src/mcp-server/prometheus.js';
+import { createMeter } from '../../../src/telemetry/meter.js';
+import { toPrometheus } from '../../../src/telemetry/prometheus.js';
 import { connectUrl } from '../../support/clients.js';
 import { serveUrl } from '../../support/serve.js';
 import { spec } from '../../support/spec.js';
@@ -63,7 +63,7 @@ spec('FLT-50', 'counts calls by tool, outcome and door, and shows what runs, wai
   expect(Number(sampleOf(text, 'process_resident_memory_bytes'))).toBeGreaterThan(1e6);
   // Every line is a comment or a sample, and every sample has a family.
   for (const line of text.trimEnd().split('\n'))
-    expect(line).toMatch(/^(?:# (?:HELP|TYPE) \S+ .+|[a-z_]+(?:\{(?:[a-z]+="[^"\n]*",?)+\})? (?:[\d.e+-]+|NaN))$/);
+    expect(line).toMatch(/^(?:# (?:HELP|TYPE) \S+ .+|[a-z_]+(?:\{(?:[a-z_]+="[^"\n]*",?)+\})? (?:[\d.e+-]+|NaN))$/);
 });
 
 spec('FLT-50', 'lets only those read the metrics who may call tools', async () => {
@@ -80,9 +80,9 @@ spec('FLT-50', 'lets only those read the metrics who may call tools', async () =
 });
 
 spec('FLT-51', 'bounds the values of labels, and escapes them', () => {
-  const metrics = createCallMetrics();
+  const metrics = createMeter();
   const record = (tool: string | undefined, door: string): void =>
-    metrics.record({
+    metrics.count({
       tool: tool === undefined ? undefined : { name: tool },
       caller: { kind: 'model', door, name: 'client-name' },
       ref: 'ref-of-the-call',
@@ -103,8 +103,8 @@ spec('FLT-51', 'bounds the values of labels, and escapes them', () => {
   expect(text).not.toMatch(/client-name|ref-of-the-call/);
   expect(sampleOf(text, 'wield_call_duration_seconds_bucket{tool="tool-0",le="0.005"}')).toBe('0');
   expect(sampleOf(text, 'wield_call_duration_seconds_bucket{tool="tool-0",le="0.01"}')).toBe('1');
-  const escaped = createCallMetrics();
-  escaped.record({
+  const escaped = createMeter();
+  escaped.count({
     tool: { name: 'a"b\\c\nd' },
     caller: { kind: 'model', door: 'mcp' },
     result: { ok: true, content: [], meta: { durationMs: 1 } },

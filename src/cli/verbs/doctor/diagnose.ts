@@ -17,6 +17,7 @@ import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
 import { describeDistrust } from '../../runnable.js';
 import { checkNetwork } from './network.js';
 import { checkSecrets } from './secrets.js';
+import { checkTelemetry } from './telemetry.js';
 
 export interface Diagnosis {
   readonly checks: readonly HealthCheck[];
@@ -47,6 +48,7 @@ export async function diagnose(
   const machine = await attempt(() => checkMachine(toolbox));
   const network = await attempt(() => checkNetwork(toolbox));
   const secrets = await attempt(() => checkSecrets(toolbox));
+  const telemetry = await attempt(() => checkTelemetry(toolbox));
   const checks = [
     async () => [...(await toolbox.catalog.problems())],
     () => auditProblems(toolbox),
@@ -79,6 +81,7 @@ export async function diagnose(
       ...machine,
       ...network,
       ...secrets,
+      ...telemetry,
       {
         level: 'ok',
         about: 'tools',

@@ -1,0 +1,61 @@
+// Sends one OTLP/HTTP request. Throws if it is not accepted.
+
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { orNothing, ToolError } from '../core/error.js';
+import { isRecord } from '../core/json.js';
+import { quoteOutside } from '../core/text.js';
+import type { CreateFetch } from '../net/fetch.js';
+import type { OtlpEndpoint } from './settings.js';
+
+/** An endpoint did not accept a request. */
+export class RejectedError extends ToolError {
+  /** Milliseconds after which it can be sent again; undefined if it never can. */
+  readonly retryMs: number | undefined;
+
+  constructor(message: string, retryMs?: number) {
+    super('unavailable', message);
+    this.retryMs = retryMs;
+  }
+}
+
+const MAX_BYTES = 64 * 1024;
+const RETRY_MS = 5000;
+const MAX_RETRY_MS = 60_000;
+// As the protocol says.
+const RETRYABLE = [429, 502, 503, 504];
+
+export async function sendOtlp(
+  endpoint: OtlpEndpoint,
+  body: object,
+  { createFetch, signal }: { readonly createFetch: CreateFetch; readonly signal: AbortSignal },
+): Promise<void> {
+  const { url, headers, timeoutMs } = endpoint;
+  // Collectors are often in a private network, without TLS; headers may be credentials, and need it.
+  const fetch = createFetch({ url, headers, allowPrivate: true, timeoutMs, maxBytes: MAX_BYTES });
+  const json = JSON.stringify(body);
+  const sent = endpoint.gzip ? await promisify(gzip)(json) : json;
+  const encoding: Record<string, string> = endpoint.gzip ? { 'content-encoding': 'gzip' } : {};
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...encoding },
+    body: sent,
+    signal,
+  });
+  const text = await response.text().catch(() => '');
+  if (!response.ok) throw new RejectedError(`status ${response.status}`, findRetry(response));
+  // Another server at that address answers 200 to everything, with a page.
+  const answer = text.trim() === '' ? {} : orNothing(() => JSON.parse(text) as unknown);
+  if (!isRecord(answer)) throw new RejectedError('its answer is not that of an OTLP receiver');
+  const { partialSuccess } = answer;
+  if (!isRecord(partialSuccess)) return;
+  const rejected = Number(partialSuccess.rejectedSpans ?? partialSuccess.rejectedDataPoints ?? 0);
+  if (rejected > 0)
+    throw new RejectedError(`it rejected ${rejected}: ${quoteOutside(String(partialSuccess.errorMessage), 200)}`);
+}
+
+function findRetry({ status, headers }: Response): number | undefined {
+  if (!RETRYABLE.includes(status)) return undefined;
+  const seconds = Number(headers.get('retry-after') ?? '');
+  return seconds > 0 ? Math.min(MAX_RETRY_MS, seconds * 1000) : RETRY_MS;
+}
