@@ -6,6 +6,7 @@ import type { Configuration } from './config/index.js';
 import type { Approvals } from './core/approval.js';
 import type { Dispatcher } from './core/executor.js';
 import type { Format } from './core/format.js';
+import type { LabelAdmin } from './core/label.js';
 import type { PathEntry } from './core/search-path.js';
 import type { Snapshot } from './core/snapshot.js';
 import type { Stores } from './core/store.js';
@@ -126,6 +127,8 @@ export interface ToolboxState {
   readonly approvals: LocalApprovals;
   /** Those that calls use: of this machine, or of the fleet. */
   readonly sharedApprovals: Approvals & ApprovalAdmin;
+  /** What sessions have read (FLW-5). */
+  readonly labels: LabelAdmin;
   /** Programs that wait for approvals (COD-10). */
   readonly programs: SuspendedPrograms;
   /** What tools can have as their format. */

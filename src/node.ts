@@ -325,6 +325,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     suspended: files.programs,
     stores: files.stores,
     background: files.background,
+    labels: files.state.labels,
     missing: async ({ requires }, { workdir }) =>
       requires && describeMissing(await findMissing(requires, { world, workdir })),
   });
@@ -437,6 +438,7 @@ function createParts(parts: PartsOptions) {
     limiter: state.limiter,
     observers: createObservers({ recorder: shipped, telemetry, debug: world.debug }),
     middleware: createMiddleware(options.middleware ?? []),
+    labels: state.labels,
     stores,
   };
   return { parts: callParts, telemetry };
@@ -470,6 +472,7 @@ function toState(from: StateParts): ToolboxState {
     snapshot,
     configuration: () => files.configuration(snapshot().workdir),
     sharedApprovals: files.state.approvals,
+    labels: files.state.labels,
     audit: {
       directory: recorder.directory,
       findFault: () => recorder.findFault(snapshot().settings.audit),

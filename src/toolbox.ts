@@ -94,6 +94,8 @@ export function createFunctionToolbox(
       limiter: createLimiter(),
       observers: createObservers({ telemetry: createToolboxTelemetry(options, world), debug }),
       middleware: createMiddleware(options.middleware ?? []),
+      // Without a configuration there are no rules.
+      labels: undefined,
       stores: undefined,
     },
     search: createSearch(catalog, cascade),

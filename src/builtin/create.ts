@@ -7,6 +7,7 @@ import type { SuspendedPrograms } from '../code/host/suspended.js';
 import type { QueryOptions } from '../context/query/run.js';
 import { createContextTools } from '../context/tools/create.js';
 import type { Caller } from '../core/caller.js';
+import type { SessionLabels } from '../core/label.js';
 import type { CascadeResolver, RemoteSkill } from '../core/skill.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
@@ -38,6 +39,7 @@ export interface CreateBuiltinsOptions
   readonly suspended: SuspendedPrograms;
   readonly stores: Pick<Stores, 'results' | 'session'>;
   readonly background: BackgroundProcesses;
+  readonly labels: SessionLabels;
 }
 
 export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
@@ -85,6 +87,7 @@ export function createBuiltins(options: CreateBuiltinsOptions): Tool[] {
       list: (caller, snapshot, knownOnly) => listTools(naming(), snapshot, { caller, knownOnly }),
       search: (...query) => search()(...query),
       suspended,
+      labels: options.labels,
       async adopt(ids, { session = stores.session }) {
         for (const id of ids) await stores.results.adopt?.(id, session);
       },

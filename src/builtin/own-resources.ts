@@ -77,7 +77,7 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
     const fields = { name: path, ...(size === null ? {} : { size }), ...(mimeType === undefined ? {} : { mimeType }) };
     return toResource(toDocumentUri(path), fields, async (internals) => {
       assertReadable(CONTEXT_READ, { path }, internals);
-      const { content, kind: now } = await stores.documents.read(path);
+      const { content, kind: now } = await (internals.store ?? stores).documents.read(path);
       const bytes = Buffer.from(content);
       return now === 'binary' ? { blob: bytes.toString('base64') } : { text: bytes.toString('utf8') };
     });

@@ -20,6 +20,7 @@ export function createStores({ wieldHome, workdir, results, world }: CreateStore
   return {
     session: `toolbox ${world.now()} ${Math.random()}`,
     results,
+    documentsName: `documents of ${realPath(workdir) ?? workdir}`,
     documents: createDocumentFiles({
       directory: () => join(findProjectState(wieldHome, workdir), 'context'),
       now: world.now,

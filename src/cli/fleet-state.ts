@@ -1,5 +1,6 @@
 // The state that fronts and workers of a fleet share, for the verbs that use it.
 
+import type { LabelAdmin } from '../core/label.js';
 import { begin, connect, parseFleetAddress } from '../fleet/connection.js';
 import { toNames } from '../fleet/names.js';
 import type { SharedState } from '../state/files.js';
@@ -7,6 +8,7 @@ import { createSharedApprovals } from '../state/redis/approvals.js';
 import { readSharedAudit } from '../state/redis/audit.js';
 import { createKeyspace, type RedisKeyspace } from '../state/redis/keyspace.js';
 import { createSharedLimiter } from '../state/redis/limiter.js';
+import { createSharedLabels } from '../state/redis/session-labels.js';
 import { openRedisState, type RedisState } from '../state/redis/state.js';
 import { assertFleet, readFleetKey } from './fleet.js';
 import type { VerbCall } from './verb.js';
@@ -35,6 +37,11 @@ export async function openWorkerState(call: VerbCall): Promise<Opened<SharedStat
 export async function openApprovals(call: VerbCall): Promise<Opened<ReturnType<typeof createSharedApprovals>>> {
   const { state: keyspace, close } = await openKeyspace(call);
   return { state: createSharedApprovals(keyspace), close };
+}
+
+export async function openLabels(call: VerbCall): Promise<Opened<LabelAdmin>> {
+  const { state: keyspace, close } = await openKeyspace(call);
+  return { state: createSharedLabels(keyspace, Date.now), close };
 }
 
 /** Passes on the audit lines of all fronts; returns how many could not be read. */

@@ -17,6 +17,7 @@ export interface ListedTool {
   readonly server: string | null;
   readonly group: string | null;
   readonly tags: readonly string[];
+  readonly labels: readonly string[];
   readonly hidden: boolean;
   readonly readOnly: boolean | null;
   readonly destructive: boolean | null;

@@ -35,8 +35,8 @@ export async function warnOfProfile({ flags, terminal }: VerbCall, toolbox: Node
   const { ruleProblems, rulesOf } = await import('./verbs/doctor/rules.js');
   const { workspace, machine, catalog, state } = toolbox;
   const survey = await catalog.survey();
-  const { view } = state.snapshot().settings;
-  for (const problem of ruleProblems({ rules: rulesOf(profile), survey, view })) {
+  const { policy, settings } = state.snapshot();
+  for (const problem of ruleProblems({ rules: rulesOf(profile), survey, view: settings.view, policy })) {
     const place = formatPosition(shortenPath(problem.path, workspace.workdir, machine.world.home), problem);
     const label = terminal.paint('yellow', 'warning', 'err');
     terminal.err(`${label}  ${quoteOutside(`${place} ${problem.message}; ${problem.hint}`, 2000)}\n`);

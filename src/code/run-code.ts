@@ -3,6 +3,7 @@
 import type { Caller } from '../core/caller.js';
 import type { ToolContext } from '../core/context.js';
 import { isToolError, ToolError, toToolError } from '../core/error.js';
+import type { SessionLabels } from '../core/label.js';
 import { callerKey } from '../core/name.js';
 import type { Output } from '../core/result.js';
 import type { CodeLimits } from '../core/settings.js';
@@ -14,6 +15,7 @@ import { createCalls, type FoundTool } from './host/calls.js';
 import { toProgramLine, toSource } from './host/compile.js';
 import { type Engine, startEngine } from './host/engine.js';
 import { failedCallOf, toProgramError } from './host/errors.js';
+import { createProgramLabels, type ProgramLabels } from './host/labels.js';
 import {
   describeCalls,
   describeRemoved,
@@ -37,6 +39,8 @@ export interface RunCodeOptions {
   readonly suspended?: SuspendedPrograms;
   /** Lets a caller read stored results of its program from before it was suspended, maybe in another session. */
   readonly adopt?: (ids: readonly string[], caller: Caller) => Promise<void>;
+  /** Where what a program has read is kept, for the session that resumes it (FLW-10). */
+  readonly labels?: SessionLabels;
 }
 
 export interface AskedCode {
@@ -57,6 +61,8 @@ export async function runCode(
   const owner = { principal: callerKey(caller), workdir: snapshot.workdir };
   const { suspended } = options;
   const begun = await begin(asked, owner, suspended, world);
+  const labels = createProgramLabels(options.labels, begun.id, internals, world.now);
+  if ('answer' in begun || begun.from !== undefined) await labels.restore();
   if ('answer' in begun) return deliver(begun.answer, internals, begun.ended);
   // What the program did before is computed again, which counts as its time.
   const limits = begun.from?.program.snapshot === '' ? { ...own, cpuMs: 2 * own.cpuMs } : own;
@@ -66,7 +72,7 @@ export async function runCode(
   try {
     if (begun.from !== undefined) await options.adopt?.(handlesOf(begun.from), caller);
     engine = await startEngine({ world, limits, beforeRun: options.beforeRun });
-    const ended = await runOn(engine, run, context, internals, { ...options, limits });
+    const ended = await runOn(engine, { run, labels }, context, internals, { ...options, limits });
     if ('waiting' in ended) {
       run.release();
       const error = run.isDurable() ? suspendedError(run.state, ended.waiting) : ended.waiting[0]!.error!;
@@ -88,19 +94,29 @@ export async function runCode(
 
 async function runOn(
   engine: Engine,
-  run: Run,
+  { run, labels }: { readonly run: Run; readonly labels: ProgramLabels },
   context: ToolContext,
   { caller, snapshot, stream }: CallInternals,
   { world, list, search, limits }: RunCodeOptions & { readonly limits: CodeLimits },
 ): Promise<FinishedProgram | WaitingProgram> {
+  const hooks = run.hooks(engine);
   const program = createProgram({
-    ...run.hooks(engine),
+    ...hooks,
+    async suspend(waiting) {
+      await labels.keep();
+      await hooks.suspend(waiting);
+    },
     engine,
     limits,
     signal: context.signal,
     now: world.now,
     perform: createCalls({
-      call: context.toolbox.call,
+      async call(ref, input, nested) {
+        const result = await context.toolbox.call(ref, input, nested);
+        labels.add(result.meta.labels, ref);
+        if (run.isDurable()) await labels.keep();
+        return result;
+      },
       list: (knownOnly) => list(caller, snapshot, knownOnly),
       search: (query, limit) => search(query, limit, caller, snapshot),
     }),
@@ -157,7 +173,7 @@ async function begin(
   owner: Owner,
   suspended: SuspendedPrograms | undefined,
   { now }: World,
-): Promise<Pick<RunOptions, 'program' | 'from'> | KeptAnswer> {
+): Promise<{ readonly id: string } & (Pick<RunOptions, 'program' | 'from'> | KeptAnswer)> {
   if ((code === undefined) === (resume === undefined)) {
     throw new ToolError('invalid_input', 'give code, or resume', {
       hint: 'code is the text of a program; resume is the id of a suspended one, such as p_…',
@@ -168,8 +184,9 @@ async function begin(
   if (id !== undefined) {
     if (suspended === undefined) throw new ToolError('not_found', `no suspended program ${id}`, { hint: 'give code' });
     const from = await suspended.claim(id, owner);
-    return 'answer' in from ? from : { program: from.program, from };
+    return { id, ...('answer' in from ? from : { program: from.program, from }) };
   }
   const seed = loadCrypto().randomBytes(4).readInt32LE();
-  return { program: { ...owner, id: newProgramId(), source, seed, started: Math.round(now()) } };
+  const own = newProgramId();
+  return { id: own, program: { ...owner, id: own, source, seed, started: Math.round(now()) } };
 }

@@ -162,7 +162,18 @@ function toPolicy(values: readonly ConfigValue[], fault?: string): Policy {
       .map(({ rules = [], file, line }) => ({ of: 'allowed-tools', rules, file, line })),
     rules: rulesOf(false),
     projectRules: rulesOf(true),
+    labels: values
+      .filter(({ path }) => path[0] === 'labels')
+      .map(({ path, rules = [] }) => ({ label: path[1]!, rules })),
+    trifecta: TRIFECTA.find((level) => values.some(({ path, value }) => isTrifecta(path) && value === level)),
   };
+}
+
+// FLW-6: the strictest of all files counts.
+const TRIFECTA = ['deny', 'ask'] as const;
+
+function isTrifecta(path: readonly string[]): boolean {
+  return path.join('.') === 'flow.trifecta';
 }
 
 // A key that all layers add to has one entry per layer.

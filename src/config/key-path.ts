@@ -7,7 +7,7 @@ import { sandboxLeaves } from './sandbox.js';
 /** Arrays of tables: each table is a separate value. */
 export const ARRAYS: readonly string[] = ['middleware', 'mcp.servers', 'sandbox.rules', 'trust.tests'];
 // Tables whose keys are names.
-const NAMED: readonly string[] = ['tools', 'mcpServers', 'profiles', 'sandbox', 'openapi'];
+const NAMED: readonly string[] = ['tools', 'mcpServers', 'profiles', 'sandbox', 'openapi', 'labels'];
 
 /** Older spellings. */
 export const ALIASES: Readonly<Record<string, string>> = {

@@ -2,8 +2,11 @@
 
 import { isAbsolute, normalize } from 'node:path';
 import { isRecord } from '../core/json.js';
+import { isLabel } from '../core/label.js';
 import type { Problem } from '../core/problem.js';
+import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
+import { isForRules } from '../core/selector.js';
 import { formatFault, type Path, readShape } from '../core/shape.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { FileText } from '../files/read.js';
@@ -65,12 +68,27 @@ function readRuleKey({ path, value }: Leaf, texts: readonly string[], line: numb
   const name = keyName(path);
   const rules = readRules(texts, { key: name, file, line, text });
   if ('fault' in rules) return invalid(context, rules.line, rules.fault, true);
+  const wrong = path[0] === 'labels' ? findLabelFault(path[1]!, rules, line) : undefined;
+  if (wrong !== undefined) return invalid(context, wrong.line, wrong.fault, true);
   const isUseless =
     name === 'allowed-tools' && rules.length > 0 && rules.every(({ selector }) => selector.policy === 'deny');
   return {
     values: [{ path, value: texts, written: JSON.stringify(value), layer, file, line, rules }],
     problems: isUseless ? [selectsNothing(file, line)] : [],
   };
+}
+
+// FLW-2: a label is that of a tool, whatever its input.
+function findLabelFault(
+  label: string,
+  rules: readonly Rule[],
+  line: number,
+): { fault: string; line: number } | undefined {
+  if (!isLabel(label)) return { fault: `labels: "${quoteOutside(label, 60)}" must be lower case, with dashes`, line };
+  const found = rules.find(({ selector }) => selector.arguments.length > 0 || isForRules(selector));
+  if (found === undefined) return undefined;
+  const fault = `labels.${label}: "${quoteOutside(found.selector.text, 200)}" must be a pattern of names or tags`;
+  return { fault, line: found.line ?? line };
 }
 
 function readValue(

@@ -18,6 +18,7 @@ export const ruleTest: Shape<RuleTest> = converted(
     as: optional(oneOf(...NAMES)),
     user: optional(text('the name of a user')),
     groups: optional(strings),
+    after: optional(strings),
     expect: oneOf(...VERDICTS),
   }),
   ({ input, ...rest }) => ({ ...rest, ...(input !== undefined && { input: input as JsonObject }) }),

@@ -98,6 +98,8 @@ export interface ApprovalRecord {
   readonly workdir: string;
   /** Lines that identify what it starts or loads besides the tool: programs, interpreters, packages (POL-25). */
   readonly programs: readonly string[];
+  /** Labels of the session that it asks because of: another approval does not count for them (FLW-4). */
+  readonly after?: readonly string[];
   /** Hash of the input as canonical JSON, keyed like that of the plan: both may contain secrets. */
   readonly inputDigest: string;
   /** Without secrets and values of sensitive names. */

@@ -59,6 +59,8 @@ export interface Verdict {
   readonly reason: string;
   /** Position of the rule, or of the list that does not select the call. */
   readonly source?: { readonly file: string; readonly line: number };
+  /** Labels of the session that it depends on (FLW-4). */
+  readonly after?: readonly string[];
   /** Diff of the definition since it was approved (POL-21). */
   readonly changes?: readonly string[];
   /** Error code of a refusal, if not `denied` or `needs_approval`. */

@@ -6,6 +6,7 @@ import type { RequestClient } from './client-request.js';
 import type { LogListener, NestedOptions, OutputStream, ProgressListener, ToolUpstreams } from './context.js';
 import type { Elicit } from './elicit.js';
 import type { Json } from './json.js';
+import type { EnteredLabel } from './label.js';
 import type { Plan, Variables } from './plan.js';
 import type { Output, ToolResult } from './result.js';
 import type { Snapshot } from './snapshot.js';
@@ -52,6 +53,10 @@ export interface CallScope {
   readonly timeoutMs?: number;
   /** The consent that the call runs with, if it needed one. */
   readonly approval?: Consent;
+  /** Enters labels into the session of the call (FLW-3). */
+  readonly enter: (labels: readonly string[]) => Promise<void>;
+  /** What the session had read when the call was decided, if rules depend on it. */
+  readonly entered?: readonly EnteredLabel[];
   /** The position of this call in a trace, for what it calls (UPS-72). */
   readonly trace?: TraceParent;
   /** Receives the requests that the call sends. */

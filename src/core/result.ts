@@ -112,6 +112,8 @@ export interface ResultMeta {
   readonly remote?: JsonObject;
   /** The error of the protocol that the upstream server answered with (UPS-107). */
   readonly refusal?: { readonly code: number; readonly message: string; readonly data?: Json };
+  /** Labels of the tool, and of the tools that it called (FLW-1). */
+  readonly labels?: readonly string[];
   /** True if the output is that of an earlier call. */
   readonly cached?: boolean;
   /** Handle of the complete result, if it was too large to return inline (CTX-1). */

@@ -23,6 +23,12 @@ export interface RuleList {
 /** An `allowed-tools` list: only calls it selects are allowed. */
 export type AllowList = RuleList;
 
+/** The tools that a file gives a label. */
+export interface LabelRules {
+  readonly label: string;
+  readonly rules: readonly Rule[];
+}
+
 /** The rules of the configuration. */
 export interface Policy {
   /** Why the rules are invalid; then nothing runs (POL-9). */
@@ -33,6 +39,10 @@ export interface Policy {
   readonly rules: readonly Rule[];
   /** `trust.rules` of the project, which can only be stricter. */
   readonly projectRules: readonly Rule[];
+  /** Labels that the files add to tools (FLW-2). */
+  readonly labels?: readonly LabelRules[];
+  /** What an egress tool needs in a session with private and untrusted content (FLW-6). */
+  readonly trifecta?: 'ask' | 'deny' | undefined;
   /** Rules of the profile in use, per layer, which can only be stricter (POL-24). */
   readonly profileRules?: readonly (readonly Rule[])[];
 }

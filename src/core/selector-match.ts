@@ -57,7 +57,10 @@ export function createMatching(moment?: Moment): Matching {
 
 /** Whether the conditions of a selector hold; of an unknown moment, only those of a rule that restricts. */
 export function isDue(selector: Selector, moment: Moment | undefined): boolean {
-  return selector.conditions.every((holds) => (moment === undefined ? isRestricting(selector) : holds(moment)));
+  const { conditions, after } = selector;
+  if (conditions.length === 0 && after.length === 0) return true;
+  if (moment === undefined) return isRestricting(selector);
+  return conditions.every((holds) => holds(moment)) && after.every((label) => moment.labels?.includes(label) === true);
 }
 
 // What cannot be decided is denied: a rule that restricts matches, one that allows does not.
@@ -111,12 +114,14 @@ function normalizePath(path: string): string {
 
 /** Whether a selector matches a tool, regardless of the input and the moment. */
 export function matchSelectorTool(selector: Selector, tool: SelectedTool, budget?: MatchBudget): boolean {
-  const { builtin, over, glob } = selector;
+  const { builtin, over, glob, tags } = selector;
   if (builtin && tool.builtin !== true) return false;
-  const matches = (text: string): boolean =>
-    glob.matches(text, budget !== undefined && isRestricting(selector), budget);
+  const undecided = budget !== undefined && isRestricting(selector);
+  const hasTag = (tag: Glob): boolean => (tool.tags ?? []).some((text) => tag.matches(text, undecided, budget));
+  if (!tags.every(hasTag)) return false;
+  const matches = (text: string): boolean => glob.matches(text, undecided, budget);
   if (over === 'name') return matches(tool.name) || tool.otherNames?.some(matches) === true;
-  return (tool.tags ?? []).some(matches);
+  return hasTag(glob);
 }
 
 /** Whether a single pattern matches: a glob for the name, or `#` and a glob for tags (SEL-5). */
@@ -124,7 +129,7 @@ export function matchPattern(pattern: string, name: string, tags: readonly strin
   const context = { text: pattern, offset: 0 };
   const [selector, second] = parseSelectors(pattern);
   if (selector === undefined) throw emptyPattern(context, 0);
-  const specified = selector.arguments.length > 0 || isForRules(selector);
+  const specified = selector.arguments.length + selector.tags.length > 0 || isForRules(selector);
   if (second !== undefined || selector.builtin || specified) {
     const hint = 'use parseSelectors and matchSelector for lists, specifiers and built-in tools';
     throw selectorError(context, 0, 'more than one plain pattern', hint);

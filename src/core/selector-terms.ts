@@ -19,6 +19,8 @@ export interface Moment {
   readonly user: UserOf;
   /** Wall clock in milliseconds. */
   readonly now: number;
+  /** The labels that entered the session; none if absent. */
+  readonly labels?: readonly string[];
 }
 
 /** Whether a selector can match at a moment. */

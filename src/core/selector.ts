@@ -2,6 +2,7 @@
 
 import { compileGlob, type Glob } from './glob.js';
 import { type PatternContext, selectorError } from './glob-syntax.js';
+import { isLabel } from './label.js';
 import { type Condition, SELECTOR_TERMS } from './selector-terms.js';
 import { nearest } from './text.js';
 
@@ -17,8 +18,12 @@ export interface Selector {
   readonly glob: Glob;
   /** All of them must match (SEL-2). */
   readonly arguments: readonly ArgumentPattern[];
+  /** Patterns of tags or labels that it must have besides, written as `#tag` in parentheses. */
+  readonly tags: readonly Glob[];
   /** Conditions of the moment; all of them must hold. */
   readonly conditions: readonly Condition[];
+  /** Labels of `$after=…`: all of them must have entered the session (FLW-4). */
+  readonly after: readonly string[];
   /** The value of `$policy=…`; `deny` for `$deny` (SEL-3). */
   readonly policy: SelectorPolicy | undefined;
   /** Written as `$deny`: applies regardless of the order of rules (POL-3). */
@@ -49,8 +54,8 @@ export function parseSelectors(source: string | readonly string[]): readonly Sel
 }
 
 /** Whether a selector has what only rules can have: a policy, or a condition of the moment. */
-export function isForRules({ policy, conditions }: Selector): boolean {
-  return policy !== undefined || conditions.length > 0;
+export function isForRules({ policy, conditions, after }: Selector): boolean {
+  return policy !== undefined || conditions.length > 0 || after.length > 0;
 }
 
 function parseList(context: PatternContext): Selector[] {
@@ -88,7 +93,9 @@ function parseSelector(context: PatternContext, start: number): [Selector, numbe
     builtin: mark === '$',
     glob,
     arguments: Object.freeze(specifier?.arguments ?? []),
+    tags: Object.freeze(specifier?.tags ?? []),
     conditions: Object.freeze(specifier?.conditions ?? []),
+    after: Object.freeze(specifier?.after ?? []),
     policy: specifier?.policy,
     denies: specifier?.denies ?? false,
   });
@@ -136,7 +143,9 @@ function isLookalike(character: string): boolean {
 
 interface Specifier {
   readonly arguments: readonly ArgumentPattern[];
+  readonly tags: readonly Glob[];
   readonly conditions: readonly Condition[];
+  readonly after: readonly string[];
   readonly policy: SelectorPolicy | undefined;
   readonly denies: boolean;
   readonly end: number;
@@ -145,6 +154,8 @@ interface Specifier {
 function parseSpecifier(context: PatternContext, open: number): Specifier {
   const { text } = context;
   const patterns: ArgumentPattern[] = [];
+  const tags: Glob[] = [];
+  const after: string[] = [];
   const conditions: Condition[] = [];
   let policy: SelectorPolicy | undefined;
   let denies = false;
@@ -165,13 +176,43 @@ function parseSpecifier(context: PatternContext, open: number): Specifier {
     }
     const condition = parseTerm(context, start, part);
     if (condition !== undefined) conditions.push(condition);
+    else if (part.startsWith('#')) tags.push(parseTag(context, start, part));
+    else if (AFTER.test(part)) after.push(...parseAfter(context, start, part));
     else if (!part.startsWith('$')) patterns.push(parseArgument(context, start, part));
     else if (policy === undefined) {
       policy = parseDirective(context, start, part);
       denies = part === '$deny';
     } else throw selectorError(context, start, 'a second directive', 'keep one of them');
   } while (text[end] === ',');
-  return { arguments: patterns, conditions, policy, denies, end: end + 1 };
+  if (after.length > 0 && policy === 'allow') {
+    const hint = 'what a session has read only restricts: write $policy=ask, $policy=deny or $deny';
+    throw selectorError(context, open, '$after in a rule that allows', hint);
+  }
+  return { arguments: patterns, tags, conditions, after, policy, denies, end: end + 1 };
+}
+
+function parseTag(context: PatternContext, start: number, part: string): Glob {
+  const pattern = part.slice(1);
+  if (pattern === '') throw emptyPattern(context, start);
+  rejectMisplaced(context, start, '#', pattern);
+  rejectUnmatchable(context, start + 1, '#', pattern);
+  return compileGlob(pattern, { ...context, offset: start + 1 });
+}
+
+const AFTER = /^\$after\s*=/;
+
+function parseAfter(context: PatternContext, start: number, part: string): readonly string[] {
+  const labels = part
+    .slice(part.indexOf('=') + 1)
+    .split('+')
+    .map((label) => label.trim());
+  if (labels.every(isLabel)) return labels;
+  throw selectorError(
+    context,
+    start,
+    'an invalid $after',
+    'write $after=LABEL, or $after=LABEL+LABEL if all are needed',
+  );
 }
 
 function parseArgument(context: PatternContext, start: number, part: string): ArgumentPattern {
@@ -210,7 +251,7 @@ function parseDirective(context: PatternContext, start: number, part: string): S
   if (name === '$deny' && !part.includes('=')) return 'deny';
   if (name === '$policy' && rest.length === 0 && POLICIES.includes(value)) return value as SelectorPolicy;
   const terms = SELECTOR_TERMS.map((term) => `${term.name}=…`);
-  const directives = ['$deny', ...POLICIES.map((policy) => `$policy=${policy}`), ...terms];
+  const directives = ['$deny', ...POLICIES.map((policy) => `$policy=${policy}`), '$after=…', ...terms];
   const near = nearest(part, directives)[0];
   const known = `known directives: ${directives.join(', ')}`;
   throw selectorError(

@@ -74,6 +74,8 @@ export interface StoredResult extends Readable {
 export interface Stores {
   readonly results: ResultStore;
   readonly documents: DocumentStore;
+  /** Names the documents, for what is remembered of those who wrote them (FLW-9). */
+  readonly documentsName: string;
   /** The session of callers without one. */
   readonly session: string;
   /** Returns calls that read more of a result, one per line. */

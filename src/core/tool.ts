@@ -12,6 +12,7 @@ import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
 import type { CodeLimits } from './settings.js';
 import type { Snapshot } from './snapshot.js';
+import type { ContextStore } from './store.js';
 
 /** A tool of any format. */
 export interface Tool {
@@ -111,6 +112,10 @@ export interface CallInternals {
   readonly snapshot: Snapshot;
   /** Receives output while the tool runs, if the caller wants it. */
   readonly stream?: OutputStream;
+  /** The stores as the call uses them; null if there are none. */
+  readonly store: ContextStore | null;
+  /** Enters labels into the session of the call (FLW-3). */
+  readonly enter: (labels: readonly string[]) => Promise<void>;
   /** Reads a resource in a nested call. */
   readonly read: (uri: string) => Promise<ToolResult>;
   readonly options: {
@@ -230,6 +235,8 @@ export interface Traits {
   readonly idempotent?: boolean;
   /** Reaches beyond this machine, such as the web. */
   readonly openWorld?: boolean;
+  /** What its results contain, or that it sends something out: `untrusted`, `private`, `egress` or others (FLW-1). */
+  readonly labels?: readonly string[];
   /** Time limit of a call, or of a process in the background, in milliseconds. */
   readonly timeoutMs?: number;
   /** Its process goes on after the call, until it is stopped or the session ends (BGR-1). */

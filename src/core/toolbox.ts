@@ -8,6 +8,7 @@ import type { Ask, Elicit, Question } from './elicit.js';
 import type { ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { Json } from './json.js';
+import type { EnteredLabel } from './label.js';
 import type { Plan, Variables } from './plan.js';
 import type { Problem } from './problem.js';
 import type { Prompt, Resource, SkillOffer } from './resource.js';
@@ -87,6 +88,8 @@ export interface DoorOptions extends PlanOptions {
   readonly codeLimits?: Partial<CodeLimits> | undefined;
   /** The caller's name for this call: a repeated call in a fleet returns the first result (FLT-12). */
   readonly key?: string | undefined;
+  /** Labels of a session, besides those that entered that of the caller; for explanations. */
+  readonly entered?: readonly EnteredLabel[];
   /** Set by a worker: another front found the tool, decided on the call and applied middleware (FLT-4). */
   readonly dispatched?: DispatchedCall;
   /** The MCP request that makes the call, which it ends before; its span is that of the call. */
@@ -103,6 +106,8 @@ export interface DispatchedCall {
   readonly approval?: Consent | undefined;
   /** What the front granted the tool; used where this machine grants it too and has no value of its own (FLT-70). */
   readonly variables?: Variables | undefined;
+  /** What the session had read; counts for the calls that the tool makes (FLW-5). */
+  readonly entered?: readonly EnteredLabel[] | undefined;
 }
 
 /** Options of a listing. */
@@ -149,6 +154,10 @@ export interface Explanation {
   readonly tool: Tool;
   /** What the policy decides, and why. */
   readonly verdict: Verdict;
+  /** The labels of the tool (FLW-1). */
+  readonly labels: readonly string[];
+  /** What the session has read, if rules depend on it. */
+  readonly entered: readonly EnteredLabel[];
   /** The sandbox that it would run in, if any. */
   readonly sandbox?: SandboxPlan | undefined;
   /** Rules of the configuration that do not match the call. */

@@ -67,6 +67,7 @@ const TRAITS = object(
     destructive: FLAG,
     idempotent: FLAG,
     openWorld: FLAG,
+    labels: optional(TAGS),
     text: FLAG,
     allowedTools: optional(strings),
     positional: optional(strings),

@@ -171,7 +171,7 @@ export class Front implements Dispatcher {
   }
 
   #toJob(plan: Plan, scope: CallScope): Job {
-    const { caller, approval, trace, snapshot, stream, options } = scope;
+    const { caller, approval, entered, trace, snapshot, stream, options } = scope;
     const { key, onProgress } = options;
     return {
       id: key === undefined ? newId() : toCallId(this.#options.key, caller, key),
@@ -188,6 +188,7 @@ export class Front implements Dispatcher {
       binding: key === undefined ? undefined : toBinding(this.#options.key, plan.tool.name, plan.input),
       trace,
       variables: this.#options.variablesOf(plan, snapshot.settings),
+      entered,
       wants: { progress: onProgress !== undefined, output: stream !== undefined, log: scope.log !== undefined },
     };
   }

@@ -3,6 +3,7 @@
 import type { Consent } from '../core/approval.js';
 import type { Caller, TraceParent } from '../core/caller.js';
 import { canonicalJson, type Json } from '../core/json.js';
+import type { EnteredLabel } from '../core/label.js';
 import { callerKey } from '../core/name.js';
 import type { Variables } from '../core/plan.js';
 import type { ToolResult } from '../core/result.js';
@@ -31,6 +32,8 @@ export interface Job {
   readonly trace?: TraceParent | undefined;
   /** What the front granted the tool (FLT-70). */
   readonly variables?: Variables | undefined;
+  /** What the session of the caller has read (FLW-5). */
+  readonly entered?: readonly EnteredLabel[] | undefined;
   /** What the front wants while the call runs. */
   readonly wants: { readonly progress: boolean; readonly output: boolean; readonly log: boolean };
 }

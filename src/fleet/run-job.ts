@@ -22,7 +22,7 @@ export interface RunJobOptions {
 
 export async function runJob(options: RunJobOptions): Promise<{ result: ToolResult; started: boolean }> {
   const { toolbox, secrets, job, timeoutMs, signal, reporter, onStart } = options;
-  const { tool, input, caller, digest, approval, trace, variables, wants } = job;
+  const { tool, input, caller, digest, approval, trace, variables, entered, wants } = job;
   addSecrets(secrets, Object.values(variables ?? {}));
   let started = false;
   let sending: Promise<unknown> = Promise.resolve();
@@ -31,7 +31,7 @@ export async function runJob(options: RunJobOptions): Promise<{ result: ToolResu
   };
   const call: DoorOptions = {
     caller,
-    dispatched: { digest, approval, variables },
+    dispatched: { digest, approval, variables, entered },
     timeoutMs,
     signal,
     full: true,

@@ -57,12 +57,14 @@ function structuredOf({ structured }: ToolResult, withStructured: boolean): Pick
 }
 
 function toMeta({ meta }: ToolResult): Params | undefined {
-  const { remote = {}, repaired, truncated } = meta;
-  if (Object.keys(remote).length === 0 && repaired === undefined && truncated === undefined) return undefined;
+  const { remote = {}, repaired, truncated, labels } = meta;
+  const isPlain = repaired === undefined && truncated === undefined && labels === undefined;
+  if (isPlain && Object.keys(remote).length === 0) return undefined;
   return {
     ...remote,
     ...(repaired === undefined ? {} : { 'wield/repaired': repaired }),
     ...(truncated === undefined ? {} : { 'wield/truncated': meta.truncation ?? true }),
+    ...(labels === undefined ? {} : { 'wield/labels': labels }),
   };
 }
 

@@ -83,6 +83,7 @@ const RECORD = object(
     planDigest: string,
     workdir: string,
     programs: strings,
+    after: optional(strings),
     input: anything,
     description: string,
     owner: string,

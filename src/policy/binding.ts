@@ -43,6 +43,7 @@ export function toRecord(options: BindOptions): ApprovalRecord {
     planDigest: digestPlan(plan, key),
     workdir,
     programs: programs.map((line) => redactKnown(line, known)),
+    ...(verdict.after === undefined ? {} : { after: verdict.after }),
     inputDigest: digestKeyed(key, [canonicalJson(plan.input)]),
     // Bound as well, so that nobody approves a call by what another one shows.
     input: redactJson(plan.input, secrets, Number.POSITIVE_INFINITY),
@@ -79,7 +80,8 @@ export function idOf({ binding }: ApprovalRecord): string {
 /** Returns the id of a standing approval: this version of the tool and its programs, this caller, this directory. */
 export function standingIdOf(record: ApprovalRecord): string {
   const { principal, tool, uri, toolDigest, workdir, programs } = record;
-  return digestParts(['standing', principal, tool, uri ?? '', toolDigest, workdir, ...programs]).slice(0, ID_LENGTH);
+  const bound = ['standing', principal, tool, uri ?? '', toolDigest, workdir, ...programs, ...afterOf(record)];
+  return digestParts(bound).slice(0, ID_LENGTH);
 }
 
 /** Returns the id of the `last` record of a tool, the same for all its versions. */
@@ -94,12 +96,26 @@ export function isIntact(record: ApprovalRecord): boolean {
 
 type Bound = Pick<
   ApprovalRecord,
-  'principal' | 'tool' | 'uri' | 'toolDigest' | 'planDigest' | 'workdir' | 'programs' | 'inputDigest' | 'input'
+  | 'principal'
+  | 'tool'
+  | 'uri'
+  | 'toolDigest'
+  | 'planDigest'
+  | 'workdir'
+  | 'programs'
+  | 'after'
+  | 'inputDigest'
+  | 'input'
 >;
+
+// No line of `programs` begins like this.
+function afterOf({ after = [] }: Pick<Bound, 'after'>): readonly string[] {
+  return after.map((label) => `after ${label}`);
+}
 
 function digestBound({ principal, tool, uri, toolDigest, planDigest, workdir, ...given }: Bound): string {
   const { programs, inputDigest, input } = given;
-  const shown = [canonicalJson(input), ...programs];
+  const shown = [canonicalJson(input), ...programs, ...afterOf(given)];
   return digestParts(['call', principal, tool, uri ?? '', toolDigest, planDigest, workdir, inputDigest, ...shown]);
 }
 

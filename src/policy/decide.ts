@@ -5,6 +5,7 @@ import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
 import { quoteOutside, quoteWord } from '../core/text.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, RUN_SKILL_SCRIPT, SEARCH_TOOLS } from '../core/view.js';
+import { byTrifecta, withEntered } from './flow.js';
 import { type Judged, type Matches, matchAnyCall, matchCall } from './match.js';
 import type { Rules } from './rules.js';
 
@@ -31,7 +32,7 @@ const ALLOWED: Verdict = Object.freeze({ verdict: 'allow', rule: null, reason: '
 
 export function decide(plan: Judged, caller: Caller, rules: Rules): Verdict {
   const { tool } = plan;
-  const ruling = hasRules(rules) ? judge(tool, caller, rules, matchCall(plan, rules)) : byDefault(tool, caller);
+  const ruling = hasRules(rules) ? judgeInSession(plan, caller, rules) : byDefault(tool, caller);
   if (ruling.verdict === 'deny') return ruling;
   // A person or a program consents by calling (SCR-20). A text tool runs nothing.
   const runs = tool.action.kind !== 'text';
@@ -66,6 +67,16 @@ export function findDenial(tool: Tool, caller: Caller, rules: Rules): Verdict | 
   return ruling.verdict === 'deny' ? ruling : undefined;
 }
 
+// FLW-4: what a session has read never allows more than a session that has read nothing may do.
+function judgeInSession(plan: Judged, caller: Caller, rules: Rules): Verdict {
+  const { tool } = plan;
+  const { entered, now } = rules;
+  if (entered.length === 0) return judge(tool, caller, rules, matchCall(plan, rules));
+  const before = judge(tool, caller, rules, matchCall(plan, { ...rules, labels: [] }));
+  const after = judge(tool, caller, rules, matchCall(plan, rules));
+  return withEntered(strictest([before, after]), entered, now);
+}
+
 function alteration(altered: NonNullable<Rules['altered']>): Verdict {
   return { verdict: 'deny', rule: null, code: 'integrity', ...altered };
 }
@@ -82,7 +93,8 @@ export function findUnmatched(plan: Judged, given: Rules): readonly Rule[] {
 
 // Most calls have none.
 function hasRules({ policy, within, inherited }: Rules): boolean {
-  const { fault, lists, rules, projectRules, profileRules = [] } = policy;
+  const { fault, lists, rules, projectRules, profileRules = [], trifecta } = policy;
+  if (trifecta !== undefined) return true;
   const ofPolicy = lists.length + rules.length + projectRules.length + profileRules.length;
   return fault !== undefined || ofPolicy + within.length + inherited.length > 0;
 }
@@ -115,7 +127,8 @@ function judge(tool: Tool, caller: Caller, rules: Rules, matches: Matches): Verd
   }
   const trusted = byTrustRules(policy, inherited, matches, () => byDefault(tool, caller));
   if (always && trusted.verdict !== 'deny') return { ...ALLOWED, reason: 'it is always allowed' };
-  return strictest([trusted, ...listed]);
+  const flow = byTrifecta(policy, matches);
+  return strictest(flow === undefined ? [trusted, ...listed] : [trusted, ...listed, flow]);
 }
 
 // POL-3: the order of rules does not matter.
@@ -184,12 +197,17 @@ function byDefault({ origin: { owner }, traits }: Tool, { kind }: Caller): Verdi
   };
 }
 
-// Of equally strict verdicts, prefers one that a rule gave, then the first.
+// Of equally strict verdicts, prefers one that depends on the session, then one that a rule gave, then the first.
 function strictest(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((best, verdict) => {
     const by = STRICTNESS[verdict.verdict] - STRICTNESS[best.verdict];
-    return by > 0 || (by === 0 && best.rule === null && verdict.rule !== null) ? verdict : best;
+    return by > 0 || (by === 0 && weightOf(verdict) > weightOf(best)) ? verdict : best;
   });
+}
+
+function weightOf({ after, rule }: Verdict): number {
+  if (after !== undefined) return 2;
+  return rule === null ? 0 : 1;
 }
 
 const REASONS: Readonly<Record<Level, string>> = {
@@ -203,6 +221,7 @@ function byRule(verdict: Level, { selector, file, line }: Rule): Verdict {
     verdict,
     rule: selector.text,
     reason: `${REASONS[verdict]}: ${selector.text}`,
+    ...(selector.after.length === 0 ? {} : { after: selector.after }),
     source: toSource({ file, line }),
   };
 }

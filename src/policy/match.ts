@@ -3,9 +3,10 @@
 import { isRecord, type Json } from '../core/json.js';
 import type { CommandPlan, Plan, Slot } from '../core/plan.js';
 import type { Selector } from '../core/selector.js';
-import { createMatching, isDue, matchSelector, matchSelectorTool, type SelectedTool } from '../core/selector-match.js';
-import type { Moment } from '../core/selector-terms.js';
+import { createMatching, isDue, matchSelector, matchSelectorTool } from '../core/selector-match.js';
 import type { Tool } from '../core/tool.js';
+import type { Rules } from './rules.js';
+import { toSelected } from './selected-tool.js';
 
 /** A plan, or the tool and input of a call that cannot be planned here. */
 export type Judged = Pick<Plan, 'tool' | 'input'> & { readonly command?: CommandPlan };
@@ -13,17 +14,24 @@ export type Judged = Pick<Plan, 'tool' | 'input'> & { readonly command?: Command
 /** Whether a selector matches; `every` if the match would allow the call (POL-4). */
 export type Matches = (selector: Selector, quantifier?: 'any' | 'every') => boolean;
 
-/** Matches any call of a tool; a deny rule with argument patterns does not deny every call. */
-export function matchAnyCall(tool: Tool, moment: Moment): Matches {
-  const { loose, strict } = toSelected(tool);
+/** The moment of a decision, and what gives tools labels. */
+type MatchedRules = Pick<Rules, 'policy' | 'user' | 'now' | 'labels'>;
+
+/**
+ * Matches any call of a tool: a deny rule with argument patterns does not deny every call, and one that depends on what a
+ * session has read neither, so that a listing stays the same (FLW-7).
+ */
+export function matchAnyCall(tool: Tool, rules: MatchedRules): Matches {
+  const { loose, strict } = toSelected(tool, rules.policy);
+  const moment = { ...rules, labels: [] };
   return (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') =>
     !(selector.arguments.length > 0 && selector.policy === 'deny') &&
     matchSelectorTool(selector, quantifier === 'any' ? loose : strict) &&
     isDue(selector, moment);
 }
 
-export function matchCall(plan: Judged, moment: Moment): Matches {
-  const { loose, strict } = toSelected(plan.tool);
+export function matchCall(plan: Judged, moment: MatchedRules): Matches {
+  const { loose, strict } = toSelected(plan.tool, moment.policy);
   let inputs: Inputs | undefined;
   const matching = createMatching(moment);
   return (selector, quantifier = selector.policy === 'allow' ? 'every' : 'any') => {
@@ -74,15 +82,4 @@ function effectiveInput({ tool, input, command }: Judged, read: (slot: Slot) => 
   for (const [name, schema] of isRecord(properties) ? Object.entries(properties) : [])
     if (!values.has(name) && isRecord(schema) && schema.default !== undefined) values.set(name, schema.default);
   return Object.fromEntries(values);
-}
-
-// A tool cannot claim reserved tags (RES-31). `#destructive` also matches tools with the hint. Rules that restrict match the
-// other names of an upstream tool or resource too (UPS-24, RSC-1).
-function toSelected({ name, traits, origin }: Tool): { readonly loose: SelectedTool; readonly strict: SelectedTool } {
-  const builtin = origin.builtin === true;
-  const tags = builtin ? traits.tags : traits.tags.filter((tag) => !tag.startsWith('meta-'));
-  const strict = { name, tags: traits.destructive === true ? [...tags, 'destructive'] : tags, builtin };
-  const { otherName, spellings = [] } = origin;
-  if (otherName === undefined && spellings.length === 0) return { strict, loose: strict };
-  return { strict, loose: { ...strict, otherNames: otherName === undefined ? spellings : [otherName, ...spellings] } };
 }

@@ -83,6 +83,7 @@ function offering(tool: Tool, store: PinStore): Toolbox {
         },
       },
       limiter: createLimiter(),
+      labels: undefined,
       observers: createObservers({ debug: () => {} }),
       middleware: { own: [], of: () => undefined },
       stores: undefined,

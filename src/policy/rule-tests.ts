@@ -7,7 +7,7 @@ import type { Policy } from '../core/rule.js';
 import { quoteOutside } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import { decide } from './decide.js';
-import { toRules } from './rules.js';
+import { toRules, withLabels } from './rules.js';
 
 export interface RuleTest {
   /** The name of a tool. */
@@ -16,18 +16,21 @@ export interface RuleTest {
   readonly as?: CallerName;
   readonly user?: string;
   readonly groups?: readonly string[];
+  /** Labels that entered the session before. */
+  readonly after?: readonly string[];
   readonly expect: Verdict['verdict'];
 }
 
 /** Returns what is wrong if the policy decides something else than a test expects. */
 export function findTestFault(test: RuleTest, policy: Policy, now: number): string | undefined {
-  const { call, input = {}, as = 'mcp', user, groups, expect } = test;
+  const { call, input = {}, as = 'mcp', user, groups, after = [], expect } = test;
   const caller: Caller = {
     ...CALLERS[as],
     ...(user !== undefined && { user }),
     ...(groups !== undefined && { groups }),
   };
-  const rules = toRules({ policy, now, user: { user, groups }, trusted: true });
+  const entered = after.map((label) => ({ label, tool: 'another tool', at: now }));
+  const rules = withLabels(toRules({ policy, now, user: { user, groups }, trusted: true }), entered);
   const { verdict, rule, reason, source } = decide({ tool: toNamed(call), input }, caller, rules);
   if (verdict === expect) return undefined;
   const by =
@@ -37,11 +40,12 @@ export function findTestFault(test: RuleTest, policy: Policy, now: number): stri
   return `the test of ${describe(test)} expects ${expect}, and the rules decide ${verdict}: ${by}`;
 }
 
-function describe({ call, input, as = 'mcp', user, groups }: RuleTest): string {
+function describe({ call, input, as = 'mcp', user, groups, after }: RuleTest): string {
   const given = input === undefined ? '' : ` ${quoteOutside(JSON.stringify(input), 200)}`;
   const who = user === undefined ? '' : `, user ${quoteOutside(user, 60)}`;
   const of = groups === undefined ? '' : `, groups ${quoteOutside(groups.join(', '), 100)}`;
-  return `${quoteOutside(call, 60)}${given} as ${as}${who}${of}`;
+  const read = after === undefined ? '' : `, after ${quoteOutside(after.join(' and '), 100)}`;
+  return `${quoteOutside(call, 60)}${given} as ${as}${who}${of}${read}`;
 }
 
 // Rules decide by name: the tool need not exist, and its marks and place make no difference.

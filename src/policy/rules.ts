@@ -1,6 +1,7 @@
 // The inputs of a decision, made from a snapshot by one function, so that calls, listings and explanations agree.
 
 import { isToolError } from '../core/error.js';
+import type { EnteredLabel } from '../core/label.js';
 import type { AllowList, Policy, RuleList } from '../core/rule.js';
 import { parseSelectors } from '../core/selector.js';
 import type { UserOf } from '../core/selector-terms.js';
@@ -14,6 +15,10 @@ export interface Rules {
   readonly now: number;
   /** Whom rules with `$user=` and `$group=` are about. */
   readonly user: UserOf;
+  /** What entered the session of the call; empty where it makes no difference (FLW-4). */
+  readonly entered: readonly EnteredLabel[];
+  /** The names of these labels. */
+  readonly labels: readonly string[];
   /** Whether the workspace that the plan's code belongs to is trusted (POL-20). */
   readonly trusted: () => boolean;
   /** The workspace, to name it. */
@@ -47,11 +52,19 @@ export function toRules(
     workdir,
     within,
     inherited: narrowing.flatMap(toRuleLists),
+    ...NOTHING_ENTERED,
     changes,
     altered,
     // Read from files, and few decisions need it.
     trusted: () => trust || snapshot.trusted,
   };
+}
+
+const NOTHING_ENTERED: Pick<Rules, 'entered' | 'labels'> = { entered: [], labels: [] };
+
+/** Returns the rules of a call in a session that these labels entered. */
+export function withLabels(rules: Rules, entered: readonly EnteredLabel[]): Rules {
+  return { ...rules, entered, labels: entered.map(({ label }) => label) };
 }
 
 /** Returns the lists for calls that a tool makes: its own, and those of the calls around it (RUN-11). */

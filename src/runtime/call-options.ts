@@ -6,6 +6,7 @@ import {
   boolean,
   custom,
   formatFault,
+  list,
   object,
   oneOf,
   optional,
@@ -80,6 +81,7 @@ const OPTIONS = object({
   key: optional(string),
   dispatched: something,
   operation: something,
+  entered: optional(list(table)),
   as: optional(string),
   checkInput: flag,
 } satisfies Record<keyof DoorOptions, unknown>);

@@ -12,11 +12,14 @@ import { cancelled } from '../core/time-limit.js';
 import type { Tool } from '../core/tool.js';
 import type { DispatchedCall } from '../core/toolbox.js';
 import { findDenial } from '../policy/decide.js';
+import { dependsOnLabels } from '../policy/flow.js';
+import { labelsOf } from '../policy/selected-tool.js';
 import { withNewName } from '../policy/view.js';
 import { recordBackground } from './background.js';
 import { requestConsent } from './consent.js';
 import { execute } from './execute.js';
 import { findTool, forwardOf, isOfModel, rulesFor } from './find.js';
+import { enterLabels, inSession } from './labels.js';
 import type { CallParts } from './parts.js';
 import { jsonOrNothing, prepare } from './prepare.js';
 import { type Call, type GivenCall, openCall, withoutApps } from './scope.js';
@@ -68,7 +71,9 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   // POL-8: a tool that is denied whatever the input reveals nothing, not even its parameters.
   current.verdict = findDenial(tool, caller, rules);
   if (current.verdict !== undefined) throw refusal(tool, current.verdict);
-  const { plan, verdict, repairs } = await prepare(parts, tool, current.raw, current, rules);
+  const inside = dependsOnLabels(rules) ? await inSession(parts, current, rules) : rules;
+  current.entered = inside.entered;
+  const { plan, verdict, repairs } = await prepare(parts, tool, current.raw, current, inside);
   current.plan = plan;
   current.verdict = verdict;
   current.repairs = repairs;
@@ -80,8 +85,14 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   if (isForwarding) return forward(parts, current, forwardTo(plan.input as JsonObject, snapshot));
   if (snapshot.settings.limits.callsPerMinute !== undefined) await assertRate(parts, tool, current);
   current.caller = withoutApps(caller);
+  // FLW-3: before progress, questions, errors and anything else of the tool can reach the caller.
+  const labels = labelsOf(tool, snapshot.policy);
+  if (labels.length > 0) await enterLabels(parts, current, labels);
   recorder?.start({ tool, plan, verdict, approval: current.approval, input: plan.input, ...event }, snapshot);
   const output = hideVariables(current, await execute(parts, current));
+  // Of calls inside an output that is cached, or that another machine made.
+  const others = output.meta?.labels?.filter((label) => current.labels?.has(label) !== true);
+  if (others !== undefined) await enterLabels(parts, current, others);
   const shown = await toInlineOutput(parts, current, output);
   current.outputHash = shown.storedHash;
   return shown;

@@ -12,11 +12,13 @@ import type { DoorOptions, Explanation, InstructionsOptions, ListOptions, Toolbo
 import { type NamedDefinition, toRef } from '../core/typed.js';
 import { RUN_CODE } from '../core/view.js';
 import { decide, findUnmatched } from '../policy/decide.js';
+import { labelsOf } from '../policy/selected-tool.js';
 import { call } from './call.js';
 import { checkCaller, checkCallOptions, findOptionFault, withFault } from './call-options.js';
 import { createCatalogMethods, createOfferMethods } from './catalog-methods.js';
 import { findSuspension, untilDecided } from './consent.js';
 import { findTool, forwardOf, rulesFor } from './find.js';
+import { inSession } from './labels.js';
 import { listTools, type SearchTools } from './list.js';
 import type { CallParts } from './parts.js';
 import { checkInput, prepare, readGiven } from './prepare.js';
@@ -142,7 +144,8 @@ async function planOnly(
   checkCallOptions(options);
   const base = toBase(parts.workspace.snapshot(options.caller), options);
   const tool = await findTool(parts, ref, base);
-  const { plan, verdict } = await prepare(parts, tool, raw, base, rulesFor(parts, tool, base));
+  const rules = await inSession(parts, base, rulesFor(parts, tool, base));
+  const { plan, verdict } = await prepare(parts, tool, raw, base, rules);
   const forwarded = verdict.verdict === 'deny' ? undefined : forwardOf(tool)?.(plan.input as JsonObject, base.snapshot);
   if (forwarded === undefined) return { plan, verdict };
   return planOnly(parts, forwarded.ref, forwarded.input, { ...options, found: undefined });
@@ -152,7 +155,7 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Doo
   checkCallOptions(options);
   const base = toBase(parts.workspace.snapshot(options.caller), options);
   const tool = await findTool(parts, ref, base);
-  const rules = rulesFor(parts, tool, base);
+  const rules = await inSession(parts, base, rulesFor(parts, tool, base));
   const repaired = readGiven(tool, raw, base).input;
   const input = options.checkInput === false ? repaired : await checkInput(tool, repaired);
   const judged = await prepare(parts, tool, raw, base, rules).then(
@@ -162,6 +165,8 @@ async function explain(parts: CallParts, ref: string, raw: unknown, options: Doo
   const sandbox = 'sandbox' in judged ? judged.sandbox : undefined;
   return {
     tool,
+    labels: labelsOf(tool, base.snapshot.policy),
+    entered: rules.entered,
     sandbox,
     verdict: decide(judged, base.caller, rules),
     unmatched: findUnmatched(judged, rules).map(({ selector, file, line }) => ({

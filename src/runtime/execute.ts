@@ -67,10 +67,16 @@ async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise
         : guardListener(options.onOutput, workspace.world.debug);
     // What is stored at once cannot be redacted.
     scope.spill = large && !hasVariables(call) ? toSpill(large) : undefined;
-    return await (dispatcher ?? executors.of(tool)).run(plan as never, scope);
+    return withLabels(call, await (dispatcher ?? executors.of(tool)).run(plan as never, scope));
   } finally {
     slot?.release();
   }
+}
+
+// FLW-1: middleware may cache the output, and the calls inside it are not made again.
+function withLabels({ labels }: Call, output: Output): Output {
+  if (labels === undefined) return output;
+  return { ...output, meta: { ...output.meta, labels: [...new Set([...(output.meta?.labels ?? []), ...labels])] } };
 }
 
 // A run of its own, which can end before the call.

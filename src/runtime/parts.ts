@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.js';
 import type { Approvals } from '../core/approval.js';
 import type { Caller } from '../core/caller.js';
 import type { Dispatcher, Executor } from '../core/executor.js';
+import type { SessionLabels } from '../core/label.js';
 import type { CascadeResolver } from '../core/skill.js';
 import type { Snapshot, Workspace } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
@@ -22,6 +23,8 @@ export interface CallParts {
   readonly limiter: Limiter;
   readonly observers: Observers;
   readonly middleware: MiddlewareChain;
+  /** What sessions have read; undefined if no rule can depend on it. */
+  readonly labels: SessionLabels | undefined;
   /** Undefined if results are always returned inline. */
   readonly stores: Stores | undefined;
 }

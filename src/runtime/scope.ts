@@ -8,6 +8,7 @@ import { type Caller, CODE, type TraceParent, type Verdict } from '../core/calle
 import type { NestedOptions } from '../core/context.js';
 import type { EndEvent, EventBase } from '../core/event.js';
 import type { CallScope } from '../core/executor.js';
+import type { EnteredLabel } from '../core/label.js';
 import type { Plan } from '../core/plan.js';
 import { redactValue } from '../core/redact.js';
 import type { Repair, ToolResult } from '../core/result.js';
@@ -19,6 +20,8 @@ import type { Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import { listsWithin } from '../policy/rules.js';
 import { askThrough, type Nest, type NestedCallOptions, pauseWhileAsked } from './ask.js';
+import { withLabels } from './labelled-documents.js';
+import { enterLabels } from './labels.js';
 import { listRemoteTools } from './list.js';
 import type { CallParts } from './parts.js';
 
@@ -41,6 +44,10 @@ export interface Nesting {
   readonly trace?: TraceParent;
   readonly accept?: NestedOptions['accept'];
   readonly onStart?: NestedOptions['onStart'];
+  /** What the session had read at the front, in a call that a worker runs (FLW-5). */
+  readonly entered?: readonly EnteredLabel[] | undefined;
+  /** Adds labels to the result of the outer call. */
+  readonly gather?: Call['gather'];
   readonly handles?: NestedOptions['handles'];
   readonly deferApproval?: NestedOptions['deferApproval'];
 }
@@ -85,6 +92,7 @@ export interface Call extends CallScope {
   repairs: readonly Repair[];
   verdict?: Verdict;
   approval?: CallScope['approval'];
+  entered?: CallScope['entered'];
   trace?: CallScope['trace'];
   telemetry?: CallScope['telemetry'];
   stream?: CallScope['stream'];
@@ -97,6 +105,10 @@ export interface Call extends CallScope {
   span?: CallSpan | undefined;
   /** How long it waited for consent. */
   approvalMs?: number;
+  /** The labels of its result: those of its tool, and of the calls inside it (FLW-1). */
+  labels?: ReadonlySet<string>;
+  /** Adds labels to its result. */
+  readonly gather: (labels: readonly string[]) => void;
 }
 
 /** What finding a tool, its rules and its plan depend on. */
@@ -154,7 +166,8 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     nesting,
     startedAt: workspace.world.monotonic(),
     repairs: [],
-    store: stores === undefined ? null : toContextStore(stores, caller),
+    store: stores === undefined ? null : toContextStore(parts, stores, () => call),
+    enter: (labels) => enterLabels(parts, call, labels),
     remoteTools: catalog.hasServers ? () => listRemoteTools(parts, snapshot, withoutApps(caller)) : undefined,
     elicit,
     client,
@@ -164,6 +177,10 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     },
     log: onLog && ((entry) => onLog(caller.kind === 'model' ? redactValue(entry, snapshot.hidden) : entry)),
     nest,
+    gather(labels) {
+      call.labels = new Set([...(call.labels ?? []), ...labels]);
+      nesting.gather?.(labels);
+    },
     call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? signal }),
     read: (uri) => nest(uri, {}, { signal, as: 'resource' }),
     delegate: (inner, input) => nest(inner, input, { signal, named: 'by-definition' }),
@@ -173,8 +190,15 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
   return call;
 }
 
-function toContextStore({ documents, results, session }: Stores, caller: Caller): ContextStore {
-  return { documents, openResult: (id) => results.open(id, caller.session ?? session) };
+function toContextStore(parts: CallParts, stores: Stores, callOf: () => Call): ContextStore {
+  const { results, session } = stores;
+  return {
+    // Few calls use them.
+    get documents() {
+      return withLabels(parts, callOf(), stores);
+    },
+    openResult: (id) => results.open(id, callOf().caller.session ?? session),
+  };
 }
 
 /**
@@ -207,6 +231,8 @@ function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick
       tool,
       accept: acceptBoth(nesting.accept, asked.accept),
       onStart,
+      entered: options.dispatched?.entered ?? nesting.entered,
+      gather: outer.gather,
       handles,
       deferApproval,
       depth: nesting.depth + 1,

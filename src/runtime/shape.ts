@@ -23,7 +23,7 @@ import { describeOutputFaults } from '../schema/faults.js';
 import type { CallParts } from './parts.js';
 import type { Call } from './scope.js';
 
-type ShapedCall = Pick<Call, 'tool' | 'repairs' | 'snapshot' | 'startedAt'>;
+type ShapedCall = Pick<Call, 'tool' | 'repairs' | 'snapshot' | 'startedAt' | 'labels'>;
 
 /** Returns the result of a run; `invalid_output` if the structured output does not match its schema (TOOL-22). */
 export async function shapeOutput(call: ShapedCall, output: Output, now: number): Promise<ToolResult> {
@@ -91,8 +91,13 @@ async function findOutputFault(tool: Tool, output: Output): Promise<ToolError | 
   return describeOutputFaults(tool.name, check.faults);
 }
 
-function toMeta({ startedAt, repairs }: ShapedCall, now: number, meta?: Output['meta']): ResultMeta {
-  return { durationMs: now - startedAt, ...meta, ...(repairs.length > 0 ? { repaired: repairs } : {}) };
+function toMeta({ startedAt, repairs, labels }: ShapedCall, now: number, meta?: Output['meta']): ResultMeta {
+  return {
+    durationMs: now - startedAt,
+    ...meta,
+    ...(repairs.length > 0 ? { repaired: repairs } : {}),
+    ...(labels === undefined ? {} : { labels: [...labels].sort() }),
+  };
 }
 
 // ERR-5: the secrets of the configuration must not appear in messages.

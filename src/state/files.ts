@@ -6,6 +6,7 @@ import { createResultFiles, type ResultFiles } from '../context/store/results.js
 import type { World } from '../core/snapshot.js';
 import { createApprovalStore, type LocalApprovals } from '../policy/approvals.js';
 import { createPinStore } from '../policy/pins.js';
+import { createSessionLabels } from '../policy/session-labels.js';
 import { createLimiter } from '../runtime/limiter.js';
 import { createListingFiles } from '../upstream/catalog/listing-file.js';
 import type { State } from './state.js';
@@ -42,5 +43,6 @@ export function createFileState({ wieldHome, results, world, onListing }: FileSt
     listings: createListingFiles(join(wieldHome, 'cache', 'upstream'), world, onListing),
     limiter: createLimiter(),
     approvals: createApprovalStore({ directory: join(wieldHome, 'approvals'), now: world.now }),
+    labels: createSessionLabels({ directory: join(wieldHome, 'labels'), now: world.now }),
   };
 }

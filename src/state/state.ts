@@ -3,6 +3,7 @@
 import type { AuditLog } from '../audit/log.js';
 import type { AuditSink } from '../audit/sinks.js';
 import type { Approvals } from '../core/approval.js';
+import type { LabelAdmin, SessionLabels } from '../core/label.js';
 import type { ResultStore } from '../core/store.js';
 import type { ApprovalAdmin } from '../policy/approvals.js';
 import type { PinStore } from '../policy/pins.js';
@@ -20,4 +21,6 @@ export interface State {
   readonly listings: ListingFiles;
   readonly limiter: Limiter;
   readonly approvals: Approvals & ApprovalAdmin;
+  /** What sessions have read (FLW-5). */
+  readonly labels: SessionLabels & LabelAdmin;
 }

@@ -14,13 +14,15 @@ import { openRemoteApprovals } from '../remote-approvals.js';
 import { printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { onLabels } from './approvals-sessions.js';
 
-const ACTIONS = ['list', 'show', 'approve', 'deny', 'revoke'];
+const ACTIONS = ['list', 'show', 'approve', 'deny', 'revoke', 'sessions', 'clear'];
+const WITHOUT_ID = ['list', 'sessions'];
 
 export const approvals: Verb = {
   name: 'approvals',
   usage:
-    'approvals [list | show ID | approve ID [--all-like-this | --always] | deny ID [--reason TEXT] | revoke ID] [--dry-run]',
+    'approvals [list | show ID | approve ID [--all-like-this | --always] | deny ID [--reason TEXT] | revoke ID] [--dry-run]\n  wield approvals sessions | clear ID',
   summary: 'List the calls that wait for your approval and what you approved; approve, deny or take back.',
   examples: [
     'wield approvals',
@@ -28,6 +30,8 @@ export const approvals: Verb = {
     'wield approvals approve 3f9a1c0be2d47788',
     'wield approvals deny 3f9a1c0be2d47788',
     'wield approvals revoke 3f9a1c0be2d47788',
+    'wield approvals sessions',
+    'wield approvals clear 91ab33c5d0e6f702',
     'wield approvals --server https://wield.example.com/mcp --token-file ~/tokens/ada',
   ],
   flags: {
@@ -45,9 +49,12 @@ export const approvals: Verb = {
   async run(call) {
     const [action = 'list', id] = call.positionals;
     if (!ACTIONS.includes(action)) throw unknownChoice('action', action, ACTIONS, 'wield approvals');
-    if (action !== 'list' && id === undefined) {
-      throw usageError(`missing id; usage: wield approvals ${action} <id>`, 'wield approvals list shows the ids');
+    const isAboutSessions = action === 'sessions' || action === 'clear';
+    const lists = isAboutSessions ? 'sessions' : 'list';
+    if (!WITHOUT_ID.includes(action) && id === undefined) {
+      throw usageError(`missing id; usage: wield approvals ${action} <id>`, `wield approvals ${lists} shows the ids`);
     }
+    if (isAboutSessions) return onLabels(call, action === 'clear' ? id : undefined);
     if (call.flags.has('server')) return act(call, openRemoteApprovals(call), action, id);
     if (!usesFleet(call)) return act(call, call.toolbox().state.approvals, action, id);
     const fleet = await (await import('../fleet-state.js')).openApprovals(call);

@@ -3,22 +3,28 @@
 import { CALLERS, type Caller, type CallerName } from '../../core/caller.js';
 import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { parseJson } from '../../core/json.js';
+import { type EnteredLabel, isLabel } from '../../core/label.js';
 import { quoteOutside, revealHidden, shortenPath } from '../../core/text.js';
-import type { Explanation, RuleText } from '../../core/toolbox.js';
+import type { DoorOptions, Explanation, RuleText } from '../../core/toolbox.js';
+import type { NodeToolbox } from '../../node.js';
+import { unknownSession } from '../../policy/session-labels.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
 import { inputName, readInput } from '../input.js';
+import { describeLabel } from '../labels.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import { option, usageError, type Verb } from '../verb.js';
+import { option, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const explain: Verb = {
   name: 'explain',
-  usage: 'explain <tool> [--input JSON] [--as user]',
+  usage: 'explain <tool> [--input JSON] [--as user] [--after LABEL+… | --session ID]',
   summary: 'Show whether a call is allowed, and which rule in which file decides it.',
   examples: ['wield explain hello', `wield explain hello --input '{"name":"Ada"}' --as mcp`],
   flags: {
     input: option('JSON|@FILE|-', 'The whole input; without it, rules about arguments do not match'),
     as: option('CALLER', 'The caller: user (you), mcp (a model) or code', { choices: Object.keys(CALLERS) }),
+    after: option('LABEL+…', 'As in a session that has read content with these labels'),
+    session: option('ID', 'As in this session; wield approvals sessions shows the ids'),
   },
   positionals: 1,
   async run({ terminal, flags, positionals, json, signal, toolbox: open }) {
@@ -32,7 +38,8 @@ export const explain: Verb = {
         ? undefined
         : parseJson(await readInput(String(source), terminal, signal), inputName(String(source)));
     const toolbox = open();
-    const explanation = await toolbox.explain(ref, input, { caller });
+    const options: DoorOptions = { caller, entered: await readEntered(flags, toolbox) };
+    const explanation = await toolbox.explain(ref, input, options);
     const note = caller.kind === 'model' ? findNote(explanation) : undefined;
     if (json) return printJson(terminal, { ok: true, ...toDocument(explanation), ...(note && { note }) });
     print(terminal, explanation, toolbox.machine.world.home);
@@ -42,24 +49,47 @@ export const explain: Verb = {
   },
 };
 
+async function readEntered(
+  flags: VerbCall['flags'],
+  { state, machine }: NodeToolbox,
+): Promise<readonly EnteredLabel[]> {
+  const after = flags.get('after');
+  if (after !== undefined) {
+    const labels = String(after).split('+');
+    if (labels.every(isLabel)) return labels.map((label) => ({ label, tool: 'another tool', at: machine.world.now() }));
+    throw usageError(
+      `--after "${quoteOutside(String(after), 60)}" is not a list of labels`,
+      '--after private+untrusted',
+    );
+  }
+  const id = flags.get('session');
+  if (id === undefined) return [];
+  const found = (await state.labels.list()).find((session) => session.id === id);
+  if (found === undefined) throw unknownSession(String(id));
+  return found.labels;
+}
+
 // POL-38: by default a tool without marks is allowed, whatever its name says.
 function findNote({ tool, verdict }: Explanation) {
   const word = verdict.verdict === 'allow' && verdict.rule === null ? findUnmarkedWord(tool) : undefined;
   return word === undefined ? undefined : describeUnmarked(quoteOutside(tool.name, 64), word);
 }
 
-function toDocument({ verdict, unmatched, sandbox }: Explanation) {
+function toDocument({ verdict, unmatched, sandbox, labels, entered }: Explanation) {
   const { rule, reason, source } = verdict;
   return {
     verdict: verdict.verdict,
     rule: rule === null ? null : { text: rule, file: source?.file ?? null, line: source?.line ?? null },
     reason: rule === null && source ? `${reason} (${source.file}:${source.line})` : reason,
     unmatched,
+    ...(labels.length === 0 ? {} : { labels }),
+    ...(entered.length === 0 ? {} : { after: entered }),
     ...(sandbox === undefined ? {} : { sandbox: { profile: sandbox.profile, backend: sandbox.backend } }),
   };
 }
 
-function print(terminal: Terminal, { verdict, unmatched, sandbox }: Explanation, home: string | undefined): void {
+function print(terminal: Terminal, explanation: Explanation, home: string | undefined): void {
+  const { verdict, unmatched, sandbox, labels, entered } = explanation;
   const { rule, reason, source, hint } = verdict;
   const decided = toRow({ text: rule ?? reason, file: source?.file ?? null, line: source?.line ?? null }, home);
   const others = unmatched.map((one) => toRow(one, home));
@@ -69,6 +99,8 @@ function print(terminal: Terminal, { verdict, unmatched, sandbox }: Explanation,
   const colour = { allow: 'green', ask: 'yellow', deny: 'red' } as const;
   terminal.out(`  ${terminal.paint(colour[verdict.verdict], verdict.verdict.padEnd(5))}  ${row(decided)}\n`);
   if (hint !== undefined) terminal.out(`         ${hint}\n`);
+  if (labels.length > 0) terminal.out(`\n  labels   ${labels.join(', ')}\n`);
+  if (entered.length > 0) terminal.out(`\n  after    ${entered.map(describeLabel).join('\n           ')}\n`);
   if (sandbox !== undefined) terminal.out(`\n  sandbox  ${quoteOutside(describeSandbox(sandbox), 2000)}\n`);
   if (others.length > 0) terminal.out('\n  Rules that do not match this call\n');
   for (const other of others) terminal.out(`         ${terminal.paint('dim', row(other))}\n`);

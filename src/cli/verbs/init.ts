@@ -36,6 +36,15 @@ const CONFIG = `# Settings of this workspace. They can only restrict what your ~
 # [limits]
 # timeout = "1m"        # default timeout of a tool (5m)
 # output = "4M"         # maximum output of a tool (16M)
+
+# Ask before something is sent out once a session has read both private and untrusted content.
+[flow]
+trifecta = "ask"
+
+# [labels]
+# untrusted = ["fetch_*"]    # returns what others wrote
+# private = ["read_mail"]    # returns what must not get out
+# egress = ["send_*"]        # sends something out
 `;
 
 const HELLO_CONFIG = `
@@ -81,7 +90,7 @@ export const init: Verb = {
     const template = `#:schema ${schemaAddress('config', cwd, CONFIG_FILE)}\n${CONFIG}`;
     const files = [
       { name: '.agents/tools/hello', text: HELLO, mode: 0o755, about: 'a shell script with a comment header' },
-      { name: CONFIG_FILE, text: template + HELLO_CONFIG, mode: 0o644, about: 'settings, all commented out' },
+      { name: CONFIG_FILE, text: template + HELLO_CONFIG, mode: 0o644, about: 'settings, most of them commented out' },
     ];
     const created: string[] = [];
     const lines = describeTasks(tasks, chosen, chosen.length === 0 ? 'could offer:' : 'offers');

@@ -7,6 +7,7 @@ import { settlesWithin } from '../../core/time-limit.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import { toFileUri } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
+import { labelsOf } from '../../policy/selected-tool.js';
 import { unknownChoice } from '../choices.js';
 import { commandProblems } from '../commands.js';
 import {
@@ -100,6 +101,7 @@ async function printEarly(
 async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>, now = false): Promise<Listed> {
   const survey = await toolbox.catalog.survey({ caller: PERSON, now });
   const { trusted } = toolbox.workspace;
+  const { policy } = toolbox.state.snapshot();
   const servers = toolbox.state.upstreams.states();
   const changed = new Set(servers.flatMap((server) => server.changed));
   const toListed = (tool: Tool, more: Partial<ListedTool> = {}): ListedTool => ({
@@ -109,6 +111,7 @@ async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>, n
     server: tool.origin.server,
     group: tool.traits.group ?? null,
     tags: tool.traits.tags,
+    labels: labelsOf(tool, policy),
     hidden: tool.traits.hidden,
     readOnly: tool.traits.readOnly ?? null,
     destructive: tool.traits.destructive ?? null,

@@ -17,6 +17,7 @@ import { describeProvenance, type Provenance, readProvenance } from '../../insta
 import { loadInstalled, loadSources } from '../../install/state.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import type { NodeToolbox } from '../../node.js';
+import { labelsOf } from '../../policy/selected-tool.js';
 import { describeMissing, missingOf } from '../../process/requirements.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
 import { commandOf } from '../commands.js';
@@ -60,6 +61,7 @@ export const show: Verb = {
         origin: tool.origin,
         ...(provenance === undefined ? {} : { provenance }),
         traits: tool.traits,
+        labels: labelsOf(tool, toolbox.state.snapshot().policy),
         cascade: governed && { ...governed, authority: governed.authority?.file ?? null },
         ...(sandbox === undefined ? {} : { sandbox: { profile: sandbox.profile, backend: sandbox.backend } }),
         verdict: verdicts[0],
@@ -77,6 +79,7 @@ export const show: Verb = {
       ['you', describeVerdict(verdicts[0]!)],
       ['a model', describeVerdict(verdicts[1]!)],
       ['traits', describeTraits(tool)],
+      ['labels', labelsOf(tool, toolbox.state.snapshot().policy).join(', ')],
       ['requires', await describeRequired(tool, toolbox)],
       ['governed', governed?.authority ? `by ${governed.authority.name}, ${governed.authority.file}` : ''],
       ['may call', (governed?.permissions ?? []).map((list) => list.join(' ') || 'nothing').join('; and ')],

@@ -138,6 +138,7 @@ function toTraits(definition: ToolDefinition): Traits {
     destructive,
     idempotent,
     openWorld,
+    labels: definition.labels === undefined ? undefined : normalizeTags(definition.labels),
     timeoutMs,
     taskOnly: definition.taskOnly === true ? true : undefined,
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),

@@ -73,6 +73,8 @@ export interface ToolDefinition<
   readonly idempotent?: boolean;
   /** Reaches beyond this machine, such as the web: shown to clients. */
   readonly openWorld?: boolean;
+  /** What its results contain, or that it sends something out: `untrusted`, `private`, `egress` or other names. */
+  readonly labels?: readonly string[];
   /** Time limit of a call, in milliseconds; that of the configuration by default. */
   readonly timeoutMs?: number;
   /** Whether it takes so long that MCP clients can call it only as a task (SRV-83). */
@@ -147,6 +149,7 @@ const DEFINITION = object({
   destructive: flag,
   idempotent: flag,
   openWorld: flag,
+  labels: optional(strings),
   timeoutMs: optional(
     custom('a positive number of milliseconds', (value) =>
       typeof value === 'number' && value > 0 && value < 2 ** 31 ? value : undefined,

@@ -23,6 +23,8 @@ export interface Draft {
   readonly description: string;
   readonly title?: string;
   readonly tags: readonly string[];
+  /** Of `x-wield-labels`. */
+  readonly labels?: readonly string[];
   /** In upper case. */
   readonly method: string;
   readonly input: JsonSchema;
@@ -213,13 +215,20 @@ function toDraft(
     name,
     description: toDescription(node, method, operation.path),
     ...(typeof node.summary === 'string' && { title: clean(node.summary).slice(0, 120) }),
-    tags: normalizeTags(Array.isArray(node.tags) ? node.tags.filter((tag) => typeof tag === 'string') : []),
+    tags: toTags(node.tags),
+    ...(node[LABELS] === undefined ? {} : { labels: toTags(node[LABELS]) }),
     method: action.method,
     input: input.schema,
     output: output.schema,
     action,
   };
   return { draft, left: input.left };
+}
+
+const LABELS = 'x-wield-labels';
+
+function toTags(given: unknown): string[] {
+  return normalizeTags([given].flat().filter((tag) => typeof tag === 'string'));
 }
 
 function toDescription(node: Node, method: string, path: string): string {

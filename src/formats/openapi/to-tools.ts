@@ -48,7 +48,7 @@ interface Naming {
 
 // An operation of a packed document is parsed on first use.
 function toTool(draft: Draft, uri: string, { name, group, place }: Naming): Tool {
-  const { description, title, tags, method } = draft;
+  const { description, title, tags, labels, method } = draft;
   let input: Schema | undefined;
   let output: Schema | undefined;
   return {
@@ -74,6 +74,7 @@ function toTool(draft: Draft, uri: string, { name, group, place }: Naming): Tool
       terminal: false,
       examples: [],
       openWorld: true,
+      ...(labels === undefined ? {} : { labels }),
       ...(READS.has(method)
         ? { readOnly: true }
         : { destructive: true, ...(method === 'POST' ? {} : { idempotent: true }) }),

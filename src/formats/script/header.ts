@@ -30,6 +30,7 @@ export interface ScriptHeader {
   readonly returns?: TypedValue;
   readonly group?: string;
   readonly tags: readonly string[];
+  readonly labels: readonly string[];
   readonly timeoutMs?: number;
   readonly flags: ReadonlySet<HeaderFlag>;
   readonly examples: readonly Json[];
@@ -92,6 +93,7 @@ export function readScriptHeader(text: string): HeaderReading {
     needs: readEnv(all('env'), warnings),
     group: textOf('group') || undefined,
     tags: readTags(all('tag')),
+    labels: readTags(all('label')),
     flags: new Set(FLAGS.filter((flag) => values.has(flag))),
     examples: errors.length > 0 ? [] : readExamples(all('example'), warnings),
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
@@ -154,10 +156,12 @@ export function toOutputSchema({ returns, flags }: ScriptHeader): JsonSchema | u
   return { type, ...keywords, ...(description === '' ? {} : { description }) };
 }
 
-export function toTraits({ group, tags, flags, timeoutMs, examples, sandbox, requires, runOn }: ScriptHeader): Traits {
+export function toTraits(header: ScriptHeader): Traits {
+  const { group, tags, labels, flags, timeoutMs, examples, sandbox, requires, runOn } = header;
   return {
     group,
     tags,
+    labels: labels.length === 0 ? undefined : labels,
     hidden: flags.has('hidden'),
     terminal: flags.has('terminal'),
     readOnly: flags.has('readonly') || undefined,

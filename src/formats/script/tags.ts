@@ -16,6 +16,7 @@ export const KNOWN_TAGS: ReadonlySet<string> = new Set([
   'param',
   'group',
   'tag',
+  'label',
   'timeout',
   'returns',
   'example',

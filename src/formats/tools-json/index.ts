@@ -139,7 +139,7 @@ interface ToToolOptions {
 }
 
 function toTool(
-  { name, description, parameters, executions, sandbox, requires, background }: DeclaredTool,
+  { name, description, parameters, executions, sandbox, requires, labels, background }: DeclaredTool,
   { descriptor, directory, skill, owner }: ToToolOptions,
 ): Tool {
   const { allowlist } = descriptor;
@@ -155,6 +155,7 @@ function toTool(
       ...(allowedTools === null ? {} : { allowedTools }),
       sandbox: sandbox ?? skill.sandbox,
       requires: joinRequirements([withoutGroups(skill.requires, executions), requires]),
+      ...(labels === undefined ? {} : { labels }),
       background,
     },
   };

@@ -2,7 +2,7 @@
 
 import { type Allowlist, type Execution, isProgramName, PROGRAM_NAME } from '../../core/command.js';
 import { toPointer } from '../../core/json.js';
-import { isToolName, TOOL_NAME_PATTERN } from '../../core/name.js';
+import { isToolName, normalizeTags, TOOL_NAME_PATTERN } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import { joinRequirements, type Requirements, requirements } from '../../core/requirements.js';
 import type { SandboxRequest } from '../../core/sandbox.js';
@@ -38,6 +38,7 @@ export interface DeclaredTool {
   readonly sandbox?: SandboxRequest;
   /** What must be there before a call. */
   readonly requires?: Requirements;
+  readonly labels?: readonly string[];
   /** Its process goes on after the call. */
   readonly background?: true;
 }
@@ -96,6 +97,7 @@ function tool(): Shape<Omit<DeclaredTool, 'executions'>> {
       parameters: optional(table),
       sandbox: optional(string),
       requires: optional(requirements),
+      labels: optional(strings),
       background: optional(boolean),
     },
     NULLS,
@@ -108,13 +110,14 @@ function tool(): Shape<Omit<DeclaredTool, 'executions'>> {
     },
     { allOf: [{ properties: { name: { pattern: TOOL_NAME_PATTERN } } }] },
   );
-  return converted(named, ({ name, description = '', parameters = NO_PARAMETERS, sandbox, requires, background }) => ({
+  return converted(named, ({ name, description = '', parameters = NO_PARAMETERS, sandbox, requires, ...more }) => ({
     name,
     description: sanitize(description),
     parameters: cleanSchema(parameters as JsonSchema),
     sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
     requires: joinRequirements([requires]),
-    background: background === true ? true : undefined,
+    labels: more.labels === undefined ? undefined : normalizeTags(more.labels),
+    background: more.background === true ? true : undefined,
   }));
 }
 

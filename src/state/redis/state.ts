@@ -12,6 +12,7 @@ import { createSharedLimiter } from './limiter.js';
 import { createMirror, type Mirror } from './mirror.js';
 import { createSharedPins } from './pins.js';
 import { createSharedResults } from './results.js';
+import { createSharedLabels } from './session-labels.js';
 import { createSharedSessions } from './sessions.js';
 
 export interface RedisStateOptions {
@@ -69,5 +70,6 @@ function toState(keyspace: RedisKeyspace, local: FileState, pins: Mirror): State
     listings: local.listings,
     limiter: createSharedLimiter(keyspace, local.limiter),
     approvals: createSharedApprovals(keyspace),
+    labels: createSharedLabels(keyspace, Date.now),
   };
 }

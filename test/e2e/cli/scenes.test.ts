@@ -113,7 +113,7 @@ describe('scenes', () => {
       once: true,
       shows: `
   created  .agents/tools/hello    a shell script with a comment header
-  created  .agents/config.toml    settings, all commented out
+  created  .agents/config.toml    settings, most of them commented out
   trusted  this workspace         wield trust --revoke undoes it
 
   Try      wield call hello --name Ada

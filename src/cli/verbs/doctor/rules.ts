@@ -13,6 +13,7 @@ import type { Survey } from '../../../core/toolbox.js';
 import type { View } from '../../../core/view.js';
 import { realPath } from '../../../files/within.js';
 import type { NodeToolbox } from '../../../node.js';
+import { toSelected } from '../../../policy/selected-tool.js';
 import { findPathFault, toPath } from '../../../process/sandbox/profile.js';
 
 interface RulesToCheck {
@@ -20,15 +21,19 @@ interface RulesToCheck {
   readonly survey: Survey;
   /** The names that models use, which rules do not (RES-48). */
   readonly view: View;
+  /** Gives tools labels, which rules select like tags. */
+  readonly policy: Policy;
 }
 
-export function ruleProblems({ rules, survey, view }: RulesToCheck): Problem[] {
+export function ruleProblems({ rules, survey, view, policy }: RulesToCheck): Problem[] {
   const tools = [...survey.tools, ...survey.unlisted, ...survey.denied.map(({ tool }) => tool)];
-  return rules.flatMap((rule) => findProblem(rule, tools, view) ?? []);
+  return rules.flatMap((rule) => findProblem(rule, tools, view, policy) ?? []);
 }
 
-export function allRules({ lists, rules, projectRules }: Policy, profiles: Iterable<Profile>): readonly Rule[] {
-  return [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...[...profiles].flatMap(rulesOf)];
+export function allRules(policy: Policy, profiles: Iterable<Profile>): readonly Rule[] {
+  const { lists, rules, projectRules, labels = [] } = policy;
+  const ofLists = [...lists, ...labels].flatMap((list) => list.rules);
+  return [...ofLists, ...rules, ...projectRules, ...[...profiles].flatMap(rulesOf)];
 }
 
 export function rulesOf({ lists, rules }: Profile): readonly Rule[] {
@@ -43,7 +48,8 @@ interface Profile {
 // What is not a tool: known only to its server.
 const OTHERS = /^(?:resource|prompt|instructions|sampling|roots):/;
 
-function findProblem({ selector, file, line }: Rule, tools: readonly Tool[], view: View): Problem | undefined {
+function findProblem(rule: Rule, tools: readonly Tool[], view: View, policy: Policy): Problem | undefined {
+  const { selector, file, line } = rule;
   if (OTHERS.test(selector.text)) return undefined;
   const warn = (message: string, hint: string): Problem => ({
     severity: 'warning',
@@ -52,10 +58,7 @@ function findProblem({ selector, file, line }: Rule, tools: readonly Tool[], vie
     message: `${selector.text} ${message}`,
     hint,
   });
-  const matching = tools.filter(({ name, traits, origin }) => {
-    const tags = traits.destructive ? [...traits.tags, 'destructive'] : traits.tags;
-    return matchSelectorTool(selector, { name, tags, builtin: origin.builtin === true });
-  });
+  const matching = tools.filter((tool) => matchSelectorTool(selector, toSelected(tool, policy).loose));
   if (matching.length === 0) {
     const original = view.originals.get(nameIn(selector.text));
     if (original !== undefined)

@@ -14,7 +14,7 @@ export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<stri
   const requirements = await checkRequirements(toolbox, survey);
   const more = [
     ...commandProblems(survey, reserved),
-    ...ruleProblems({ rules, survey, view: settings.view }),
+    ...ruleProblems({ rules, survey, view: settings.view, policy }),
     ...offerProblems(configuration, survey),
     ...sandboxProblems(toolbox, configuration, survey),
     ...requirements.problems,

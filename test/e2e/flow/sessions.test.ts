@@ -1,0 +1,275 @@
+// What a session remembers: by connection, user and program, in documents, after a restart, until a person clears it.
+
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { runCode } from '../../../src/code.js';
+import { defineTool } from '../../../src/index.js';
+import type { NodeToolbox } from '../../../src/node.js';
+import { json, wield } from '../../support/cli.js';
+import { type CalledResult, callTool, connectHttp, connectStdio, connectUrl } from '../../support/clients.js';
+import { callFront, createMember, frontArgs, startHere } from '../../support/fleet.js';
+import { createLabelled, inSession, outcome, TRIFECTA } from '../../support/labelled.js';
+import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
+import { serveUrl } from '../../support/serve.js';
+import { shellScript } from '../../support/shell-script.js';
+import { spec, specIf } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const SCRIPTS = {
+  read_mail: shellScript('echo 4711', '@label private'),
+  fetch_page: shellScript('echo obey', '@label untrusted'),
+  send_mail: shellScript('echo sent', '@label egress'),
+};
+
+function createServed(): Workspace {
+  const workspace = createWorkspace();
+  workspace.config(TRIFECTA);
+  for (const [name, text] of Object.entries(SCRIPTS)) workspace.script(name, text);
+  return workspace;
+}
+
+async function readBoth(toolbox: NodeToolbox, session: string): Promise<void> {
+  for (const ref of ['read_mail', 'fetch_page']) await toolbox.call(ref, {}, { caller: inSession(session) });
+}
+
+const isAsked = (result: CalledResult): boolean =>
+  result.isError === true && /needs approval/.test(String(result.content[0]?.text));
+
+describe.concurrent('what a session has read', () => {
+  spec(
+    'FLW-5',
+    'is that of an MCP session or stdio connection, in both protocol versions',
+    async () => {
+      const workspace = createServed();
+      const http = await serveUrl(workspace, ['--trust']);
+      const clients = [
+        await connectStdio(workspace, 'older'),
+        await connectStdio(workspace, 'newer'),
+        await connectUrl(http, 'older'),
+        await connectUrl(http, 'newer'),
+      ];
+      for (const client of clients) {
+        expect(isAsked(await callTool(client, 'send_mail', {}))).toBe(false);
+        for (const name of ['read_mail', 'fetch_page']) await callTool(client, name, {});
+        expect(isAsked(await callTool(client, 'send_mail', {}))).toBe(true);
+      }
+      // Another connection is another session; without sessions, all clients of a user share one.
+      expect(isAsked(await callTool(await connectStdio(workspace, 'older'), 'send_mail', {}))).toBe(false);
+      expect(isAsked(await callTool(await connectUrl(http, 'older'), 'send_mail', {}))).toBe(false);
+      expect(isAsked(await callTool(await connectUrl(http, 'newer'), 'send_mail', {}))).toBe(true);
+      // A restart forgets nothing.
+      expect(isAsked(await callTool(await connectHttp(workspace, 'newer'), 'send_mail', {}))).toBe(true);
+    },
+    120_000,
+  );
+
+  spec(
+    'FLW-5',
+    'counts for a day without sessions, for the life of the session else, and not for a person',
+    async () => {
+      const workspace = createLabelled();
+      let now = Date.now();
+      const toolbox = workspace.open([], { now: () => now });
+      const [lasting, stateless] = [inSession('lasting'), { ...inSession('stateless') }];
+      const options = { caller: stateless, background: 'none' } as const;
+      for (const ref of ['read_mail', 'fetch_page']) {
+        await toolbox.call(ref, {}, { caller: lasting });
+        await toolbox.call(ref, {}, options as object);
+      }
+      const hour = 3_600_000;
+      now += 23 * hour;
+      expect(await outcome(toolbox, 'send_mail', stateless)).toBe('needs_approval');
+      await toolbox.call('fetch_page', {}, options as object);
+      now += 2 * hour;
+      // The private content is a day old.
+      expect(await outcome(toolbox, 'send_mail', stateless)).toBe('ran');
+      await toolbox.call('read_mail', {}, options as object);
+      expect(await outcome(toolbox, 'send_mail', stateless)).toBe('needs_approval');
+      now += 25 * hour;
+      expect(await outcome(toolbox, 'send_mail', stateless)).toBe('ran');
+      expect(await outcome(toolbox, 'send_mail', lasting)).toBe('needs_approval');
+      const person = { kind: 'person', door: 'cli', session: 'lasting' } as const;
+      expect(await outcome(toolbox, 'send_mail', person)).toBe('ran');
+    },
+  );
+
+  spec(
+    'FLW-5 FLW-3',
+    'survives a restart, is shared by nested calls, and by callers that name no session',
+    async () => {
+      const workspace = createLabelled();
+      await readBoth(workspace.open(), 'one');
+      const relay = defineTool({
+        name: 'relay',
+        description: 'Calls.',
+        inputSchema: { type: 'object', properties: { ref: { type: 'string' } } },
+        execute: async ({ ref }: { ref: string }, context) =>
+          (await context.toolbox.call(ref, {})).error?.code ?? 'ran',
+      });
+      const toolbox = workspace.open([relay]);
+      expect(await outcome(toolbox, 'send_mail', inSession('one'))).toBe('needs_approval');
+      const asked = await toolbox.call('relay', { ref: 'send_mail' }, { caller: inSession('one') });
+      expect(asked.content).toEqual([{ type: 'text', text: 'needs_approval' }]);
+      const loop = { kind: 'model', door: 'openai' } as const;
+      for (const ref of ['read_mail', 'fetch_page']) await toolbox.call('relay', { ref }, { caller: loop });
+      expect(await outcome(toolbox, 'send_mail', loop)).toBe('needs_approval');
+      expect(await outcome(toolbox, 'send_mail', { kind: 'code', door: 'library' })).toBe('needs_approval');
+    },
+  );
+
+  spec('FLW-3', 'is stored before the tool runs, and what cannot be stored or read fails the call', async () => {
+    const workspace = createLabelled();
+    const seen: string[][] = [];
+    const looking = defineTool({
+      name: 'looking',
+      description: 'Looks.',
+      labels: ['untrusted'],
+      execute: async () => {
+        const sessions = await toolbox.state.labels.list();
+        seen.push(sessions.flatMap(({ labels }) => labels.map(({ label }) => label)));
+        return 'looked';
+      },
+    });
+    const toolbox = workspace.open([looking]);
+    expect(await outcome(toolbox, 'looking', inSession('one'))).toBe('ran');
+    expect(seen).toEqual([['untrusted']]);
+    const directory = join(workspace.env.WIELD_HOME!, 'labels');
+    const [file] = readdirSync(directory).filter((name) => name.endsWith('.json'));
+    writeFileSync(join(directory, file!), '{"version":1,"labels":[');
+    expect(await outcome(toolbox, 'looking', inSession('one'))).toBe('io');
+    expect(await outcome(toolbox, 'send_mail', inSession('one'))).toBe('io');
+    expect(await outcome(toolbox, 'send_mail', inSession('two'))).toBe('ran');
+    expect(seen).toHaveLength(1);
+    // A person can clear a damaged one too.
+    expect((await wield(workspace, ['approvals', 'clear', file!.slice(0, 16)])).status).toBe(0);
+    expect(await outcome(toolbox, 'send_mail', inSession('one'))).toBe('ran');
+  });
+
+  spec('FLW-3', 'no file is touched without labels', async () => {
+    const workspace = createLabelled('');
+    const toolbox = workspace.open();
+    expect(await outcome(toolbox, 'note', inSession('one'))).toBe('ran');
+    expect(readdirSync(workspace.env.WIELD_HOME!)).not.toContain('labels');
+  });
+
+  spec('FLW-8', 'is listed, explained, and cleared by a person, but not by a process that a tool started', async () => {
+    const workspace = createLabelled();
+    const toolbox = workspace.open();
+    await readBoth(toolbox, 'one');
+    const { sessions } = json(await wield(workspace, ['approvals', 'sessions', '--json']));
+    expect(sessions).toMatchObject([
+      {
+        of: 'model mcp',
+        labels: [
+          { label: 'private', tool: 'read_mail' },
+          { label: 'untrusted', tool: 'fetch_page' },
+        ],
+      },
+    ]);
+    const [{ id }] = sessions;
+    const { stdout } = await wield(workspace, ['approvals', 'sessions']);
+    expect(stdout).toMatch(new RegExp(`${id} +mcp\\n +private from read_mail, 20..-..-.. ..:..Z\\n`));
+    workspace.script('send_x', SCRIPTS.send_mail);
+    await wield(workspace, ['trust', '--yes']);
+    const explain = ['explain', 'send_x', '--as', 'mcp', '--json', '--session'];
+    expect(json(await wield(workspace, [...explain, id])).verdict).toBe('ask');
+    expect(json(await wield(workspace, [...explain, 'nobody'])).error.code).toBe('not_found');
+    const inside = { ...workspace, env: { ...workspace.env, WIELD_CALL: 'c1' } };
+    const refused = await wield(inside, ['approvals', 'clear', id]);
+    expect([refused.status, refused.stderr]).toEqual([expect.any(Number), expect.stringContaining('does not count')]);
+    expect(await outcome(toolbox, 'send_mail', inSession('one'))).toBe('needs_approval');
+    const dry = await wield(workspace, ['approvals', 'clear', id, '--dry-run']);
+    expect(dry.stdout).toContain('would clear');
+    expect(await outcome(toolbox, 'send_mail', inSession('one'))).toBe('needs_approval');
+    expect((await wield(workspace, ['approvals', 'clear', id])).stdout).toContain(`cleared  ${id}`);
+    expect(await outcome(toolbox, 'send_mail', inSession('one'))).toBe('ran');
+    expect(json(await wield(workspace, ['approvals', 'clear', '0'.repeat(16), '--json'])).error.code).toBe('not_found');
+  });
+
+  spec(
+    'FLW-9',
+    'stays with the documents that it writes, for every session that reads, lists or searches them',
+    async () => {
+      const workspace = createLabelled();
+      const toolbox = workspace.open([], { offer: ['context'] });
+      const write = { path: 'notes/a', content: 'obey me' };
+      expect(await outcome(toolbox, 'context_write', inSession('clean'), { ...write, path: 'notes/clean' })).toBe(
+        'ran',
+      );
+      expect(await outcome(toolbox, 'context_read', inSession('early'), { path: 'notes/clean' })).toBe('ran');
+      await readBoth(toolbox, 'one');
+      expect(await outcome(toolbox, 'context_write', inSession('one'), write)).toBe('ran');
+      const reads: readonly [string, object][] = [
+        ['context_read', { path: 'notes/a' }],
+        ['context_search', { query: 'obey' }],
+        ['context_tree', {}],
+      ];
+      for (const [ref, input] of reads) {
+        expect([ref, await outcome(toolbox, ref, inSession(ref), input)]).toEqual([ref, 'ran']);
+        expect([ref, await outcome(toolbox, 'send_mail', inSession(ref))]).toEqual([ref, 'needs_approval']);
+      }
+      const read = await toolbox.catalog.resources.read('context://notes/a', { caller: inSession('resource') });
+      expect(read.meta.labels).toEqual(['private', 'untrusted']);
+      for (const session of ['early', 'clean'])
+        expect(await outcome(toolbox, 'send_mail', inSession(session))).toBe('ran');
+    },
+  );
+
+  spec(
+    'FLW-10',
+    'holds inside programs, and follows a program to the session that resumes it',
+    async () => {
+      const workspace = createLabelled();
+      const toolbox = workspace.open();
+      const run = (code: string, session: string) => runCode(toolbox, code, { caller: inSession(session) });
+      const first = await run('await tools.read_mail({}); return await tools.send_mail({})', 'one');
+      expect(first).toMatchObject({ ok: true, meta: { labels: ['egress', 'private'] } });
+      const second = 'await tools.fetch_page({}); await tools.read_mail({}); return await tools.send_mail({})';
+      const { error } = await run(second, 'two');
+      expect(error?.code).toBe('needs_approval');
+      const resume = String(error!.data!.resume);
+      const [pending] = toolbox.state.approvals.list();
+      await toolbox.state.approvals.approve(pending!.id, false);
+      const third = inSession('three');
+      expect(await outcome(toolbox, 'send_mail', third)).toBe('ran');
+      const ended = await runCode(toolbox, '', { resume, caller: third });
+      expect(ended).toMatchObject({ ok: true });
+      expect(await outcome(toolbox, 'send_mail', third)).toBe('needs_approval');
+      // The answer of a program is kept for a day.
+      const fourth = inSession('four');
+      expect((await runCode(toolbox, '', { resume, caller: fourth })).ok).toBe(true);
+      expect(await outcome(toolbox, 'send_mail', fourth)).toBe('needs_approval');
+    },
+    120_000,
+  );
+
+  specIf(
+    hasRedis,
+    NO_REDIS,
+    'FLW-5 FLW-8',
+    'is shared by the fronts of a fleet, and cleared for all of them',
+    async () => {
+      const redis = await startRedis();
+      const fronts = [createMember(SCRIPTS, TRIFECTA), createMember(SCRIPTS, TRIFECTA)];
+      const urls: string[] = [];
+      for (const front of fronts) urls.push((await startHere(front, frontArgs(redis.url))).name);
+      const worker = createMember(SCRIPTS);
+      mkdirSync(worker.env.WIELD_HOME!, { recursive: true });
+      await startHere(worker, ['worker', '--trust', '--fleet', redis.url]);
+      const [one, two] = urls as [string, string];
+      expect((await callFront(one, 'read_mail')).code).toBeUndefined();
+      expect((await callFront(two, 'send_mail')).code).toBeUndefined();
+      expect((await callFront(two, 'fetch_page')).code).toBeUndefined();
+      for (const url of urls) expect((await callFront(url, 'send_mail')).code).toBe('needs_approval');
+      const person = createMember({});
+      const { sessions } = json(await wield(person, ['approvals', 'sessions', '--fleet', redis.url, '--json']));
+      expect(sessions).toMatchObject([
+        { labels: [{ tool: 'read_mail' }, { label: 'egress', tool: 'send_mail' }, { tool: 'fetch_page' }] },
+      ]);
+      await wield(person, ['approvals', 'clear', sessions[0].id, '--fleet', redis.url]);
+      for (const url of urls) expect((await callFront(url, 'send_mail')).code).toBeUndefined();
+    },
+    120_000,
+  );
+});
