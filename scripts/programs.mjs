@@ -46,6 +46,8 @@ const PROGRAMS = [
     input: { main: 'src/process/first-start-main.ts' },
     output: { format: 'cjs', minify: READABLE },
   },
+  // The first program in a sandbox with a list of hosts.
+  { folder: 'egress', input: { main: 'src/process/egress-main.ts' }, output: { format: 'cjs', minify: READABLE } },
   // The broker of upstream servers.
   { folder: 'broker', input: { main: 'src/upstream/broker/main.ts' }, output: { format: 'cjs', minify: READABLE } },
   // The thread that reads large documents.

@@ -98,7 +98,10 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
   const { world } = machine;
   const files = openFiles(options, machine);
   const withVariables = createWithVariables(join(machine.wieldHome, 'config.toml'), world, secrets);
-  const { formats, modules } = createFormats(options, machine, { ...files, withVariables });
+  const { formats, modules } = createFormats(options, machine, {
+    ...{ ...files, withVariables },
+    findRoute: (url) => network.findRoute(url),
+  });
   const watching = createWatch(
     // The trust store and the user's configuration are in the wield home, so it is watched too.
     () => [...workspace.snapshot().places.flatMap(watchedDirectories), machine.wieldHome, ...files.managed],
@@ -137,6 +140,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     loginPages: options.loginPages,
     subjectToken: options.subjectToken,
     createFetch: network.createFetch,
+    network,
     onChange: () => watching.wake(),
     beforeRun: files.beforeRun,
     broker: options.broker,
@@ -267,11 +271,18 @@ function openFiles(options: NodeToolboxOptions, { world, wieldHome, helper }: To
 function createFormats(
   { formats: further = [] }: NodeToolboxOptions,
   { world, wieldHome }: ToolboxMachine,
-  { packages, beforeRun, withVariables }: Files & { readonly withVariables: WithVariables },
+  {
+    packages,
+    beforeRun,
+    withVariables,
+    findRoute,
+  }: Files & Pick<Network, 'findRoute'> & { readonly withVariables: WithVariables },
 ) {
   const cacheDirectory = join(wieldHome, 'cache', 'modules');
   const entry = (): string => findEntry('host/main.js');
-  const modules = createModuleExecutor({ cacheDirectory, world, wieldHome, beforeRun, withVariables, entry });
+  const modules = createModuleExecutor({
+    ...{ cacheDirectory, world, wieldHome, beforeRun, withVariables, findRoute, entry },
+  });
   const formats: readonly Format[] = [
     createToolsJsonFormat(),
     createSkillFormat(join(packages.store, 'skill')),
@@ -413,7 +424,10 @@ function createParts(parts: PartsOptions) {
     executors: createExecutors(
       withRequirements(
         [
-          createProcessExecutor({ world, wieldHome: machine.wieldHome, beforeRun, background, withVariables }),
+          createProcessExecutor({
+            ...{ world, wieldHome: machine.wieldHome, beforeRun, background, withVariables },
+            findRoute: network.findRoute,
+          }),
           modules,
           createFunctionExecutor({ digest: digestParts, debug: world.debug }),
           createTextExecutor({ refer: references.refer }),

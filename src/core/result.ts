@@ -102,6 +102,8 @@ export interface ResultMeta {
   readonly sandboxProfile?: string;
   /** Files that appeared during the call and make other programs run code (EXE-75). */
   readonly sandboxLeft?: readonly string[];
+  /** Connections that the sandbox refused, if the tool may reach some hosts (EXE-84). */
+  readonly sandboxRefused?: readonly string[];
   /** What was changed in the input before it was validated. */
   readonly repaired?: readonly Repair[];
   /** Resolvers that failed, so that the given value was used (TJS-18). */

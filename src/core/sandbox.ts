@@ -1,5 +1,6 @@
 // Sandboxes: what a tool asks for, what the configuration sets, and what a plan enforces.
 
+import type { SandboxNetwork } from './hosts.js';
 import type { Selector } from './selector.js';
 
 /** The profiles that need no configuration. */
@@ -17,7 +18,7 @@ export interface SandboxTable {
   readonly read?: readonly string[];
   readonly write?: readonly string[];
   readonly deny?: readonly string[];
-  readonly network?: boolean;
+  readonly network?: SandboxNetwork;
   readonly env?: readonly string[];
   /** Whether a project's file contains it: then it only narrows. */
   readonly byProject: boolean;
@@ -75,7 +76,7 @@ export interface SandboxPlan {
   readonly denied: readonly string[];
   /** Read-only, although in a directory that can be written. */
   readonly guarded: readonly string[];
-  readonly network: boolean;
+  readonly network: SandboxNetwork;
   /** Names of variables that are passed on, if tables list them, and of those that are not. */
   readonly env?: readonly string[];
   readonly dropped: readonly string[];
@@ -87,6 +88,8 @@ export interface SandboxPlan {
   readonly byProject: boolean;
   /** Arguments before the command line. */
   readonly launcher: readonly string[];
+  /** The program inside that makes its network, with a list of hosts; it starts the command line. */
+  readonly starter?: readonly string[];
   /** The seccomp filter that the launcher installs. */
   readonly filter?: string | undefined;
   /** Files that the launcher needs, and paths that can only be written if they exist. */

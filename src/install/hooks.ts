@@ -7,8 +7,10 @@ import { formatDuration, quoteOutside, sanitize } from '../core/text.js';
 import { digestParts } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
+import { openEgress, planEgress } from '../net/egress/plan.js';
 import { baseEnvironment, findLimiter, limitLauncher, searchPath } from '../process/environment.js';
 import { appliedProfiles } from '../process/sandbox/applied.js';
+import { launcherWith } from '../process/sandbox/egress.js';
 import { planSandbox } from '../process/sandbox/index.js';
 import { prepareSandbox } from '../process/sandbox/prepare.js';
 import { explainFailure } from '../process/sandbox/report.js';
@@ -90,7 +92,7 @@ function showOutput({ limits, report }: InstallEnvironment) {
 
 /** Throws `tool_failed` with the end of the output if the hook fails (HOOK-3). */
 export async function runHook(hook: Hook, directory: string, environment: InstallEnvironment): Promise<void> {
-  const { world, helper, limits, signal, report } = environment;
+  const { world, helper, signal, report } = environment;
   const { event, run, item, source } = hook;
   const name = `the ${event} hook of ${item ?? source}`;
   const path = searchPath(world);
@@ -99,19 +101,22 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
   report({ kind: 'progress', text: `running ${name}` });
   const output = showOutput(environment);
   const { sandbox, variables } = await sandboxHook(directory, environment);
-  const { launcher = [], filter } = sandbox ?? {};
+  const limits = limitLauncher(environment.limits, () => findLimiter(world.platform, path));
+  const launcher = sandbox === undefined ? limits : launcherWith(sandbox, limits);
+  const egress = await openEgress(planEgress('hooks', sandbox), environment.network.findRoute);
   // EXE-12: never silently.
   if (sandbox?.backend === 'none') report({ kind: 'warning', text: `${name} has no sandbox: ${sandbox.reason}` });
   const outcome = await runProcess(
     {
       // HOOK-5: the command is one argument; nothing is interpolated.
-      argv: [...limitLauncher(limits, () => findLimiter(world.platform, path)), ...launcher, '/bin/sh', '-c', run],
-      filter,
+      argv: [...launcher, '/bin/sh', '-c', run],
+      filter: sandbox?.filter,
+      egress,
       cwd: directory,
       environment: { ...variables, WIELD_SOURCE: source, WIELD_ITEM: item ?? '', WIELD_EVENT: event },
       stdin: '',
       timeoutMs: TIMEOUT_MS,
-      outputBytes: limits.outputBytes,
+      outputBytes: environment.limits.outputBytes,
       signal: AbortSignal.any([signal, output.exceeded]),
       onOutput: output.add,
     },
@@ -134,7 +139,8 @@ export async function runHook(hook: Hook, directory: string, environment: Instal
   });
   if (sandbox === undefined || sandbox.backend === 'none' || outcome.ending !== 'exit') throw error;
   const refused = { name, sandbox, cwd: directory, home: world.home, isPermanent: true };
-  throw await explainFailure(error, refused, { stderr: `${outcome.stderr}`, stdout: `${outcome.stdout}` }, world);
+  const text = { stderr: `${outcome.stderr}`, stdout: `${outcome.stdout}` };
+  throw await explainFailure(error, refused, { ...text, hosts: egress?.takeRefused() }, world);
 }
 
 // The profile `hooks` of the user's configuration, or rules that match that name, apply to every hook.

@@ -1,9 +1,9 @@
 // How requests leave this machine: directly or through a proxy, and whose certificates are accepted (NET-1).
 
 import type { Fetch } from './fetch.js';
-import type { Network, NetworkOptions } from './routes.js';
+import type { Network, NetworkOptions, ResolvedNetwork } from './routes.js';
 
-export type { Network } from './routes.js';
+export type { Network, ResolvedNetwork } from './routes.js';
 
 /** What sends requests is loaded by the first one. */
 export function createNetwork(options: NetworkOptions): Network {
@@ -14,6 +14,7 @@ export function createNetwork(options: NetworkOptions): Network {
   };
   return {
     findRoute: async (url) => (await load()).findRoute(url),
+    resolve: async () => (await load()).resolve(),
     createFetch(of) {
       let fetch: Promise<Fetch> | undefined;
       return async (url, init) => {
@@ -22,4 +23,9 @@ export function createNetwork(options: NetworkOptions): Network {
       };
     },
   };
+}
+
+/** Creates the network of another process from its settings. */
+export function fromResolved({ settings, auth }: ResolvedNetwork, world: NetworkOptions['world']): Network {
+  return createNetwork({ settings: () => settings, readAuth: async () => auth!, world });
 }

@@ -15,6 +15,14 @@ export interface Network {
   readonly createFetch: CreateFetch;
   /** Returns the way of a request. Throws `unavailable` if the settings cannot be used. */
   readonly findRoute: FindRoute;
+  /** Returns the settings of the moment as plain data, for another process. */
+  readonly resolve: () => Promise<ResolvedNetwork>;
+}
+
+/** The settings of a network, with the user and password of its proxy. */
+export interface ResolvedNetwork {
+  readonly settings: NetSettings;
+  readonly auth: string | undefined;
 }
 
 export interface NetworkOptions {
@@ -46,6 +54,10 @@ export function createRoutes({ settings, readAuth, world }: NetworkOptions): Net
   };
   return {
     findRoute,
+    async resolve() {
+      const now = settings();
+      return { settings: now, auth: now.proxyAuth && (await readAuth(now.proxyAuth)) };
+    },
     createFetch(options) {
       const fetch = createGuardedFetch({ ...options, findRoute });
       return (url, init) => fetch(url, init).catch((error: unknown) => explain(error, url));

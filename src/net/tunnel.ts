@@ -70,7 +70,7 @@ async function openTunnel(
   const url = new URL(`https://${host.includes(':') ? `[${host}]` : host}:${options.port}`);
   const limit = AbortSignal.timeout(timeoutMs);
   try {
-    const socket = await connect(url, { proxy, context }, limit);
+    const socket = await connectThrough(url, { proxy, context }, limit);
     const secured = { ...options, socket, ...(context && { secureContext: context }) };
     return await secure(secured, limit).catch((error: unknown) => {
       throw toRequestError(error, url, proxy.url);
@@ -85,7 +85,12 @@ async function openTunnel(
   }
 }
 
-function connect(url: URL, { proxy, context }: Route & { readonly proxy: ProxyServer }, signal: AbortSignal) {
+/** Opens a connection to the host of a URL by CONNECT, before TLS. Throws `unavailable`. */
+export function connectThrough(
+  url: URL,
+  { proxy, context }: Route & { readonly proxy: ProxyServer },
+  signal: AbortSignal,
+): Promise<Duplex> {
   const { request } = loadHttp(proxy.url.protocol);
   const own = toProxyOptions(proxy, { context });
   const target = `${url.hostname}:${portOf(url)}`;

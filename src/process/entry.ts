@@ -1,4 +1,4 @@
-// Finds the programs that are built beside the library: the tool host, queries, the helper, first starts, threads, the engine.
+// Finds the programs that are built beside the library: the tool host, queries, the helper, first starts, sandboxes, threads, the engine.
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -3,6 +3,7 @@
 import type { Spill } from '../core/executor.js';
 import type { World } from '../core/snapshot.js';
 import type { ResultWriter } from '../core/store.js';
+import type { Egress } from './sandbox/egress.js';
 
 export interface ProcessRequest {
   /** The command line; the first entry is an absolute path. */
@@ -13,6 +14,8 @@ export interface ProcessRequest {
   readonly descriptor?: number | undefined;
   /** A file that is passed on as descriptor 9, for the launcher of a sandbox. */
   readonly filter?: string | undefined;
+  /** Serves the network of a sandbox with a list of hosts. */
+  readonly egress?: Egress | undefined;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin: string;
@@ -48,6 +51,7 @@ export type ProcessEnd = Pick<ProcessOutcome, 'ending' | 'exitCode' | 'signal'>;
 export interface SuperviseOptions {
   /** Passed on as descriptor 3. */
   readonly descriptor?: number | undefined;
+  readonly egress?: Egress | undefined;
   readonly receive: Receive;
   readonly onStarted?: (pid: number) => void;
   readonly world: World;

@@ -22,11 +22,12 @@ export function useHelper(world: World, supervise: Supervise | undefined): void 
 
 /** Runs a process to its end. Throws `exec_failed` only if it could not be started. */
 export async function runProcess(request: ProcessRequest, world: World): Promise<ProcessOutcome> {
-  const { argv, argv0, filter, cwd, environment, stdin, timeoutMs, descriptor, onBackground } = request;
+  const { argv, argv0, filter, egress, cwd, environment, stdin, timeoutMs, descriptor, onBackground } = request;
   const output = createOutput(request, () => run.stop('capped'));
   const started = { argv, argv0, filter, cwd, environment, stdin, timeoutMs, mark: nextMark() };
-  const begin = helpers.get(world) ?? supervise;
-  const run = begin(started, { descriptor, receive: output.receive, onStarted: onBackground, world });
+  // What listens in a sandbox is handed to the process that started it.
+  const begin = (egress === undefined ? helpers.get(world) : undefined) ?? supervise;
+  const run = begin(started, { descriptor, egress, receive: output.receive, onStarted: onBackground, world });
   const how = onBackground === undefined ? 'cancelled' : 'timeout';
   const release = request.signal && onAbort(request.signal, () => run.stop(how));
   try {
@@ -41,13 +42,13 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
   let stopped: Stop | undefined;
   let end: ReturnType<typeof watchEnd> | undefined;
   const run = async (): Promise<ProcessEnd> => {
-    const { descriptor, receive, onStarted, world } = options;
+    const { descriptor, egress, receive, onStarted, world } = options;
     const { mark } = request;
     const passed = descriptor === undefined ? [] : [descriptor];
     const stdio: Descriptors = ['pipe', 'pipe', 'pipe', ...passed, 'pipe'];
     const lifelineAt = 3 + passed.length;
     let lifeline!: Lifeline;
-    const child = await start(request, mark, world, stdio, ({ pid = 0, stdio: pipes }) => {
+    const child = await start({ ...request, egress }, mark, world, stdio, ({ pid = 0, stdio: pipes }) => {
       lifeline = watchLifeline(pipes[lifelineAt] as Readable, pid, lifelineAt, world.platform);
     });
     const pid = child.pid!;

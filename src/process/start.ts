@@ -3,6 +3,7 @@
 import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import type { Server } from 'node:net';
 import { resolve as resolvePath } from 'node:path';
 import type { Readable } from 'node:stream';
 import { nextTurn, pause } from '../core/async.js';
@@ -11,6 +12,7 @@ import type { World } from '../core/snapshot.js';
 import { MARK, markHost, markValue, ownMark } from './group.js';
 import { readProc } from './proc.js';
 import type { ProcessRequest } from './request.js';
+import type { Egress } from './sandbox/egress.js';
 import { giveUpMarking, type MarkLauncher, markLauncher } from './tool-mark.js';
 
 const BUSY_RETRIES = 5;
@@ -18,7 +20,7 @@ const BUSY_RETRIES = 5;
 /** The descriptors of a process, from 0. */
 export type Descriptors = Exclude<StdioOptions, string>;
 
-export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'filter' | 'cwd' | 'environment'>;
+export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'filter' | 'egress' | 'cwd' | 'environment'>;
 
 /**
  * Starts a process in its own group. Without a mark it is not ended with wield, for example a browser. Calls
@@ -66,17 +68,19 @@ function startOnce(
   const { spawn } = process.getBuiltinModule('node:child_process');
   return new Promise((resolve, reject) => {
     const [binary, ...args] = [...(launcher?.argv ?? []), ...request.argv];
+    const { egress } = request;
     const child = withoutInherited(stdio, request.filter, (passed) =>
       spawn(binary!, args, {
         argv0: launcher?.name ?? request.argv0,
         cwd: request.cwd,
         env: { ...request.environment, ...mark },
-        stdio: passed,
+        stdio: egress === undefined ? passed : [...passed, 'ipc'],
         detached: true,
         windowsHide: true,
       }),
     );
     if (child.pid !== undefined) onSpawned?.(child);
+    if (egress !== undefined) connectEgress(child, egress, stdio.length);
     // A child may exit without reading its stdin. If no descriptors are left there are no pipes.
     for (const pipe of child.stdio ?? []) pipe?.on('error', () => {});
     child.once('error', reject);
@@ -86,6 +90,18 @@ function startOnce(
       resolve(child);
     });
   });
+}
+
+// EXE-84: the channel is closed before the tool starts, so that nothing but the listener ever comes through it.
+function connectEgress(child: ChildProcess, egress: Egress, descriptors: number): void {
+  child.once('message', (_, listener) => {
+    egress.serve(listener as Server);
+    child.send(descriptors, () => {
+      if (child.connected) child.disconnect();
+    });
+  });
+  onceEnded(child, () => egress.close());
+  child.channel?.unref();
 }
 
 /** Calls the listener when a process has ended, or in the next turn if it already has. */

@@ -7,6 +7,7 @@ import type { World } from '../core/snapshot.js';
 import type { HttpServer, ServerEntry } from '../core/upstream.js';
 import { digestParts } from '../files/digest.js';
 import type { CreateFetch } from '../net/fetch.js';
+import type { Network } from '../net/network.js';
 import { isStartedByTool } from '../process/ancestry.js';
 import { baseEnvironment, findProgram } from '../process/environment.js';
 import type { StartRequest } from '../process/start.js';
@@ -20,7 +21,7 @@ import { type ToolListing, toInstructions } from './connection/fetch-listing.js'
 import type { NegotiatedVersion } from './connection/handshake.js';
 import type { StartSettings } from './connection/open.js';
 import { Pool, type PoolOptions } from './connection/pool.js';
-import { ProcessTransport } from './connection/process-transport.js';
+import { createProcessTransport } from './connection/process-transport.js';
 import { withReadMessages } from './connection/read-message.js';
 import { SseTransport } from './connection/sse-transport.js';
 import type { UpstreamTransport } from './connection/transport.js';
@@ -54,6 +55,7 @@ export interface LoadPoolOptions {
   readonly broker?: boolean | undefined;
   readonly subjectToken?: OAuthOptions['subjectToken'];
   readonly createFetch: CreateFetch;
+  readonly network: Pick<Network, 'resolve'>;
   readonly world: World;
 }
 
@@ -97,8 +99,7 @@ export function loadPool(options: LoadPoolOptions): Pool {
       const expand = createExpand(entry, settings, options);
       const server = await expand();
       if (server.kind === 'stdio') {
-        const { request, first } = await toStart(entry, server, settings);
-        return new ProcessTransport(request, world, first);
+        return createProcessTransport(await toStart(entry, server, settings), world);
       }
       const allows = createAddressCheck(entry, settings, options.registryOf);
       return openAddress(server, async () => (await expand()) as HttpServer, settings, { ...options, allows });
@@ -177,8 +178,8 @@ interface PlanStartOptions extends LoadPoolOptions {
 async function planStart(
   server: ResolvedProcess,
   { env, sandbox, advisories: path }: StartSettings,
-  { world, wieldHome, beforeRun, lock }: PlanStartOptions,
-): Promise<Pick<SharedPlan, 'request' | 'first'>> {
+  { world, wieldHome, network, beforeRun, lock }: PlanStartOptions,
+): Promise<Pick<SharedPlan, 'request' | 'first' | 'egress'>> {
   beforeRun?.();
   // Python would write compiled code next to the files that were accepted.
   const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
@@ -201,7 +202,10 @@ async function planStart(
   const first = isFirst ? { lock, limitMs: FIRST_START_MS } : undefined;
   if (applied.length === 0) return { request, first };
   const { sandboxServer } = await import('./connection/sandboxed.js');
-  return { request: await sandboxServer({ name, request, place, applied, sandboxes }, { world, wieldHome }), first };
+  const planned = await sandboxServer({ name, request, place, applied, sandboxes }, { world, wieldHome });
+  if (planned.egress === undefined) return { request: planned.request, first };
+  // What it runs is installed already.
+  return { request: planned.request, first: undefined, egress: { plan: planned.egress, net: await network.resolve() } };
 }
 
 interface OpenAddressOptions extends LoadPoolOptions {

@@ -53,7 +53,7 @@ describe('edges', () => {
     expect(
       uses(
         /process\.exit\(/,
-        /^(cli\/(main|process-io)|executors\/module\/host\/main|process\/(helper|first-start)-main|upstream\/broker\/main|code\/engine\/main)\.ts$/,
+        /^(cli\/(main|process-io)|executors\/module\/host\/main|process\/(helper|first-start|egress)-main|upstream\/broker\/main|code\/engine\/main)\.ts$/,
       ),
     ).toEqual([]);
   });
@@ -67,7 +67,7 @@ describe('edges', () => {
   });
 
   test('processes are spawned in one place, never through a shell', () => {
-    expect(uses(/^import (?!type)[^;]*child_process/m, /^process\/start\.ts$/)).toEqual([]);
+    expect(uses(/^import (?!type)[^;]*child_process/m, /^process\/(start|egress-main)\.ts$/)).toEqual([]);
     expect(uses(/\bshell:|execSync|(?<!\.)\bexec\(['"`]/, /^$/)).toEqual([]);
   });
 

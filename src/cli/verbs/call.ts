@@ -14,7 +14,7 @@ import type { Tool } from '../../core/tool.js';
 import type { DoorOptions, Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
 import type { NodeToolbox } from '../../node.js';
-import { describeLeft } from '../../process/sandbox/text.js';
+import { describeLeft, describeRefused } from '../../process/sandbox/text.js';
 import { createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { inputName, readInput, readStdin } from '../input.js';
@@ -261,8 +261,10 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
   if (!streamed) terminal.out(visible.stdout ? toVisible(contentText(result)) : contentText(result));
   terminal.out(visible.stdout?.end() ?? '');
   terminal.err(visible.stderr?.end() ?? '');
-  const { sandboxLeft = [] } = result.meta;
+  const { sandboxLeft = [], sandboxRefused = [] } = result.meta;
   if (sandboxLeft.length > 0 && streamed) terminal.err(`${describeLeft(sandboxLeft)}\n`);
+  // The error of a call that failed says it.
+  if (sandboxRefused.length > 0 && result.ok) terminal.err(`${describeRefused(sandboxRefused)}\n`);
   if (result.error) printError(terminal, result.error);
   return statusOf(result);
 }

@@ -6,14 +6,19 @@ import { findMembers, isLargeJson, MOST_READ_TEXT } from '../../core/json-size.j
 import type { ModulePlan } from '../../core/plan.js';
 import type { World } from '../../core/snapshot.js';
 import { settlesWithin } from '../../core/time-limit.js';
+import { openEgress, planEgress } from '../../net/egress/plan.js';
+import type { FindRoute } from '../../net/route.js';
 import { startCompanion } from '../../process/companion.js';
 import { createLineReader } from '../../process/lines.js';
+import { launcherWith } from '../../process/sandbox/egress.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
+import type { RefusedHost } from '../../process/sandbox/refusal.js';
 import type { Request } from './protocol.js';
 import { type CheckedReply, readReply } from './read-reply.js';
 
 /** Start-up settings of a host; a different setting needs its own host. */
-export type HostSettings = Pick<ModulePlan, 'cwd' | 'environment' | 'limits' | 'sandbox'>;
+export type HostSettings = Pick<ModulePlan, 'cwd' | 'environment' | 'limits' | 'sandbox'> &
+  Partial<Pick<ModulePlan, 'tool'>>;
 
 export interface HostOptions {
   readonly world: World;
@@ -21,6 +26,8 @@ export interface HostOptions {
   readonly entry: () => string;
   /** Directory of the cache of compiled code. */
   readonly cacheDirectory: string;
+  /** Finds the way of requests from a sandbox with a list of hosts; all are direct without it. */
+  readonly findRoute?: FindRoute;
   /** Called as soon as the host accepts no more requests, which may be before its process has ended. */
   readonly onEnd: () => void;
 }
@@ -35,6 +42,8 @@ export interface Waiter {
 
 export interface HostConnection {
   readonly ended: Promise<unknown>;
+  /** Returns the connections that its sandbox refused since it was last asked. */
+  takeRefused(): readonly RefusedHost[];
   /** Registers a waiter and returns the id of its request. */
   add(waiter: Waiter): number;
   remove(id: number): void;
@@ -56,14 +65,16 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
   const { world, entry, cacheDirectory, onEnd } = options;
   const { cwd, environment, limits, sandbox } = settings;
   if (sandbox !== undefined) prepareSandbox(sandbox);
+  const egress = await openEgress(planEgress(settings.tool?.name ?? 'the module', sandbox), options.findRoute);
   const heap = Math.floor((limits.memoryBytes ?? DEFAULT_HEAP_BYTES) / (1024 * 1024));
   const node = [process.execPath, ...FLAGS, `--max-old-space-size=${Math.max(heap, 32)}`];
-  const argv = [...(sandbox?.launcher ?? []), ...node, entry(), cacheDirectory];
+  const launcher = sandbox === undefined ? [] : launcherWith(sandbox, []);
+  const argv = [...launcher, ...node, entry(), cacheDirectory];
   const {
     channel,
     ended,
     kill: killProcess,
-  } = await startCompanion({ argv, filter: sandbox?.filter, cwd, environment }, world);
+  } = await startCompanion({ argv, filter: sandbox?.filter, egress, cwd, environment }, world);
   const waiters = new Map<number, Waiter>();
   let ids = 0;
   let killedFor: string | undefined;
@@ -99,6 +110,7 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
 
   return {
     ended,
+    takeRefused: () => egress?.takeRefused() ?? [],
     kill,
     add(waiter) {
       waiters.set(++ids, waiter);

@@ -70,7 +70,8 @@ export function createHostPool(options: HostPoolOptions): HostPool {
       use(plan, plan.source, scope.rights(), packages, async (host, onStuck) => {
         const output = await runOnHost(host, plan, scope, onStuck);
         if (plan.sandbox === undefined) return output;
-        return reportSandbox(output, plan, { stderr: output.error?.message ?? '' }, options.world);
+        const report = { stderr: output.error?.message ?? '', hosts: host.takeRefused() };
+        return reportSandbox(output, plan, report, options.world);
       }),
     close: slots.close,
   };
@@ -165,7 +166,7 @@ function keyOf(
 ): string {
   const { cwd, environment, sandbox } = settings;
   const code = 'inline' in source ? source.inline : null;
-  const launcher = sandbox?.launcher ?? null;
+  const launcher = sandbox === undefined ? null : [sandbox.launcher, sandbox.network];
   return JSON.stringify([cwd, Object.entries(environment).sort(), launcher, source.file, code, rights, packages]);
 }
 

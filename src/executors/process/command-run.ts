@@ -4,14 +4,13 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { systemReason, ToolError } from '../../core/error.js';
-import type { CallScope } from '../../core/executor.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
-import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
+import type { CommandPlan, ResolverStep, Slot } from '../../core/plan.js';
 import { type Output, textOf, textPart } from '../../core/result.js';
-import type { World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
 import { removeTree } from '../../files/remove.js';
+import { openEgress, planEgress } from '../../net/egress/plan.js';
 import { assertAllowlisted } from '../../policy/commands.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { exposeIn, prepareSandbox } from '../../process/sandbox/prepare.js';
@@ -23,19 +22,16 @@ import { assertArguments, settleArguments } from './command-plan.js';
 import { assertNotDenied, assertText, denyUnknown, needsDenyCommand } from './deny.js';
 import type { SkillScripts } from './integrity.js';
 import { pinSkillScript } from './pinned.js';
-import { launcherOf, runPlan, toError, toOutput, withSandboxReport } from './run.js';
+import { launcherOf, type RunPlanOptions, runPlan, toError, toOutput, withSandboxReport } from './run.js';
 
 // TJS-20
 const RESOLVER_TIMEOUT_MS = 10_000;
 
-export interface RunCommandOptions {
-  readonly plan: ProcessPlan;
+export interface RunCommandOptions extends RunPlanOptions {
   /** Scripts of the skill that resolvers run. */
   readonly scripts: SkillScripts;
   /** Files that were appended to output. */
   readonly seen: SeenFiles;
-  readonly scope: CallScope;
-  readonly world: World;
 }
 
 interface CommandRun extends RunCommandOptions {
@@ -75,7 +71,8 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
     const final = { ...plan, argv, stdin, environment, cwd: directory ?? plan.cwd, sandbox };
     // Output that is changed afterwards can be neither streamed nor spilled.
     const isKept = changesOutput(command) && scope.onBackground === undefined;
-    const outcome = await runPlan(final, isKept ? { ...scope, stream: undefined, spill: undefined } : scope, world);
+    const own = isKept ? { ...scope, stream: undefined, spill: undefined } : scope;
+    const outcome = await runPlan({ ...options, plan: final, scope: own });
     const output = toOutput(final, outcome);
     const shaped =
       toError(final, outcome) === undefined ? await shape({ ...run, plan: final }, output, outcome, slots) : output;
@@ -122,7 +119,7 @@ async function assertAllowed(run: CommandRun, slots: readonly Slot[], directory:
 async function runStep(
   step: ResolverStep,
   stdin: string,
-  { plan, command, scripts, scope, world }: CommandRun,
+  { plan, command, scripts, scope, world, findRoute }: CommandRun,
 ): Promise<{ readonly text?: string; readonly reason?: string }> {
   if (step.skipped !== null) return { reason: step.skipped };
   if (step.pair !== null) assertAllowlisted(command.allowlist, step.pair.binary, step.pair.subcommand);
@@ -134,6 +131,8 @@ async function runStep(
       {
         argv: [...launcherOf(plan, pinned), ...(pinned?.argv ?? step.argv)],
         descriptor: pinned?.descriptor,
+        filter: plan.sandbox?.filter,
+        egress: await openEgress(planEgress(plan.tool.name, plan.sandbox), findRoute),
         cwd: plan.cwd,
         environment: plan.environment,
         stdin,

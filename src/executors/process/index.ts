@@ -13,6 +13,7 @@ import type { World } from '../../core/snapshot.js';
 import { actionOf, type CommandAction, type ScriptAction, type Tool } from '../../core/tool.js';
 import { statIdentity } from '../../files/read.js';
 import { withForeignInput } from '../../formats/script/foreign-input.js';
+import type { FindRoute } from '../../net/route.js';
 import {
   assertDirectory,
   baseEnvironment,
@@ -44,6 +45,8 @@ export interface ProcessExecutorOptions {
   readonly wieldHome?: string;
   /** Replaces references in the environment of a plan. */
   readonly withVariables: WithVariables;
+  /** Finds the way of requests from a sandbox with a list of hosts; all are direct without it. */
+  readonly findRoute?: FindRoute;
   /** Called before each process is started. */
   readonly beforeRun?: () => void;
   /** Runs processes that go on after their call; without it calls wait for them. */
@@ -52,16 +55,16 @@ export interface ProcessExecutorOptions {
 
 /** Creates the executor of scripts and commands. */
 export function createProcessExecutor(options: ProcessExecutorOptions): Executor<'process'> {
-  const { world, wieldHome, beforeRun, background, withVariables } = options;
+  const { world, wieldHome, beforeRun, background, withVariables, findRoute } = options;
   const seen: SeenFiles = new Map();
   const places = { world, wieldHome };
   const runPlanned = async (planned: ProcessPlan, scope: CallScope): Promise<Output> => {
     const plan = await withVariables(planned, scope);
     const action = actionOf(plan.tool, 'process');
-    if (action.runs === 'script') return runScript({ plan, action, scope, world, beforeRun });
+    if (action.runs === 'script') return runScript({ plan, action, scope, world, findRoute, beforeRun });
     const scripts = readPlannedScripts(plan, action);
     beforeRun?.();
-    return runCommand({ plan, scripts, seen, scope, world });
+    return runCommand({ plan, scripts, seen, scope, world, findRoute });
   };
   return {
     kind: 'process',

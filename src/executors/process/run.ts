@@ -12,20 +12,25 @@ import { toStoreError } from '../../core/store.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
 import type { ScriptAction } from '../../core/tool.js';
+import { openEgress, planEgress } from '../../net/egress/plan.js';
+import type { FindRoute } from '../../net/route.js';
 import type { ProcessOutcome } from '../../process/request.js';
+import { launcherWith } from '../../process/sandbox/egress.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
+import type { RefusedHost } from '../../process/sandbox/refusal.js';
 import { reportSandbox } from '../../process/sandbox/report.js';
 import { runProcess } from '../../process/spawn.js';
 import { suggestVariables } from './missing-variables.js';
 import { type Pinned, pinScript } from './pinned.js';
 import { createProgressFilter, type ProgressFilter } from './progress-lines.js';
 
-export async function runScript({ plan, action, scope, world, beforeRun }: RunScriptOptions): Promise<Output> {
+export async function runScript(options: RunScriptOptions): Promise<Output> {
+  const { plan, action, world, beforeRun } = options;
   const pinned = await pinScript(plan, action, world);
   try {
     beforeRun?.();
     if (plan.sandbox !== undefined) prepareSandbox(plan.sandbox);
-    const outcome = await runPlan(plan, scope, world, pinned);
+    const outcome = await runPlan(options, pinned);
     const output = await withSandboxReport(toOutput(plan, outcome), plan, outcome, world);
     return output.error?.code === 'tool_failed' ? withSuggestion(output, outcome, { plan, action, world }) : output;
   } finally {
@@ -37,11 +42,12 @@ export async function runScript({ plan, action, scope, world, beforeRun }: RunSc
 export async function withSandboxReport(
   output: Output,
   plan: ProcessPlan,
-  { stderr, stdout }: ProcessOutcome,
+  { stderr, stdout, hosts }: PlanOutcome,
   world: World,
 ): Promise<Output> {
   if (plan.sandbox === undefined) return output;
-  return reportSandbox(output, plan, { stderr: stderr.toString('utf8'), stdout: stdout.toString('utf8') }, world);
+  const text = { stderr: stderr.toString('utf8'), stdout: stdout.toString('utf8') };
+  return reportSandbox(output, plan, { ...text, hosts }, world);
 }
 
 // SCR-28: a script of another author may expect the whole environment.
@@ -55,11 +61,15 @@ function withSuggestion(
   return hint === undefined ? output : { ...output, error: new ToolError(code, message, { hint, data }) };
 }
 
-export interface RunScriptOptions {
+export interface RunPlanOptions {
   readonly plan: ProcessPlan;
-  readonly action: ScriptAction;
   readonly scope: CallScope;
   readonly world: World;
+  readonly findRoute: FindRoute | undefined;
+}
+
+export interface RunScriptOptions extends RunPlanOptions {
+  readonly action: ScriptAction;
   /** Called before the process is started. */
   readonly beforeRun: (() => void) | undefined;
 }
@@ -74,11 +84,9 @@ const READ_MS = 500;
  * was replaced; its process is then ended, and its output dropped.
  */
 export async function runPlan(
-  plan: ProcessPlan,
-  scope: CallScope,
-  world: World,
+  { plan, scope, world, findRoute }: RunPlanOptions,
   pinned?: Pinned,
-): Promise<ProcessOutcome> {
+): Promise<PlanOutcome> {
   const report: CallScope['progress'] = (progress) => {
     heartbeat?.refresh();
     scope.progress(progress);
@@ -97,12 +105,14 @@ export async function runPlan(
     onBackground?.(pid);
   };
   try {
-    const outcome = await runProcess(
+    const egress = await openEgress(planEgress(plan.tool.name, plan.sandbox), findRoute);
+    const ended = await runProcess(
       {
         argv: commandLine(plan, pinned),
         argv0: launcherOf(plan, pinned).length === 0 ? pinned?.argv0 : undefined,
         descriptor: pinned?.descriptor,
         filter: plan.sandbox?.filter,
+        egress,
         cwd: plan.cwd,
         environment: plan.environment,
         stdin: plan.stdin,
@@ -120,6 +130,7 @@ export async function runPlan(
       },
       world,
     );
+    const outcome = { ...ended, hosts: egress?.takeRefused() };
     watch.verify();
     watch.assert();
     const rest = filter?.rest();
@@ -139,13 +150,18 @@ function commandLine(plan: ProcessPlan, pinned: Pinned | undefined): string[] {
   return pinned === undefined ? [...launcher, binary, ...argv.slice(1)] : [...launcher, ...pinned.argv];
 }
 
-/** Returns what comes before the command line: limits, then the sandbox. */
+/** The end of a run, and the hosts that its sandbox refused. */
+export interface PlanOutcome extends ProcessOutcome {
+  readonly hosts?: readonly RefusedHost[] | undefined;
+}
+
+/** Returns what comes before the command line: limits and the sandbox. */
 export function launcherOf({ launcher, sandbox }: ProcessPlan, pinned: Pinned | undefined): readonly string[] {
   if (sandbox === undefined) return launcher;
   // Landlock also judges the reading of a descriptor by path.
   const isReopened = sandbox.backend === 'landlock' && pinned?.descriptor !== undefined;
-  const rest = isReopened ? [...sandbox.launcher.slice(0, -1), ...SOURCE_RULE, '--'] : sandbox.launcher;
-  return [...launcher, ...rest];
+  const own = isReopened ? [...sandbox.launcher.slice(0, -1), ...SOURCE_RULE, '--'] : sandbox.launcher;
+  return launcherWith({ ...sandbox, launcher: own }, launcher);
 }
 
 const SOURCE_RULE = ['--landlock-rule', 'path-beneath:execute,read-file:/proc/self/fd/3'];

@@ -45,7 +45,7 @@ export function bubblewrapLauncher({ program, profile, rules, filter, hiddenFile
     program,
     ...NAMESPACES,
     ...(filter === undefined ? [] : ['--seccomp', String(FILTER_DESCRIPTOR)]),
-    ...(network ? ['--share-net'] : []),
+    ...(network === true ? ['--share-net'] : []),
     ...(rules.has('/') ? [rules.get('/') === 'write' ? '--bind' : '--ro-bind', '/', '/'] : []),
     '--dev',
     '/dev',

@@ -18,6 +18,7 @@ import { isWithin, realPath } from '../../files/within.js';
 import { isGranted } from '../environment.js';
 import { type AppliedProfile, profilesOf } from './applied.js';
 import { bubblewrapLauncher } from './bubblewrap.js';
+import { egressStarter, PROXY_VARIABLES } from './egress.js';
 import {
   findCaches,
   findGitDirectories,
@@ -102,7 +103,8 @@ export async function planSandbox(
     programs: [...findPrograms(places), ...findGitDirectories(project)],
     caches: findCaches(home, profile.homes),
   };
-  const expose = findExposed(target, toRules({ profile, open }), homes);
+  const starter = typeof profile.network === 'boolean' ? undefined : egressStarter();
+  const expose = findExposed([...target.code, ...(starter ?? [])], toRules({ profile, open }), homes);
   const options = {
     profile,
     rules: toRules({ profile, open, expose, state: target.state }),
@@ -137,11 +139,18 @@ export async function planSandbox(
     const prepare = [options.hiddenFile, ...(profile.write === 'all' ? [] : profile.write)];
     const passed = filterEnvironment(target.environment, profile.env);
     return {
-      sandbox: { ...shown, backend, version, launcher, filter: state.filter, prepare, remember, temporary },
-      environment: temporary === undefined ? passed : { ...passed, TMPDIR: temporary },
+      sandbox: {
+        ...{ ...shown, backend, version, launcher, filter: state.filter, prepare, remember, temporary },
+        ...(starter && { starter }),
+      },
+      environment: {
+        ...passed,
+        ...(temporary === undefined ? {} : { TMPDIR: temporary }),
+        ...(starter && PROXY_VARIABLES),
+      },
     };
   }
-  const reason = explain(states);
+  const reason = explain(states, starter !== undefined);
   if (applied.some(({ required }) => required)) throw noSandbox(target, name, reason);
   const none = { backend: 'none', version: null, reason, launcher: [], prepare: [] } as const;
   return { sandbox: { ...shown, ...none }, environment: target.environment };
@@ -172,8 +181,9 @@ function hasProjectTable(profile: string, { profiles }: SandboxSettings): boolea
   return profiles.get(profile)?.some(({ byProject }) => byProject) === true;
 }
 
-function explain(states: readonly BackendState[]): string {
-  return states.map(({ backend, fault }) => fault ?? `${backend} cannot separate the network`).join('; ');
+function explain(states: readonly BackendState[], hasHosts: boolean): string {
+  const limit = hasHosts ? 'limit the network to some hosts' : 'separate the network';
+  return states.map(({ backend, fault }) => fault ?? `${backend} cannot ${limit}`).join('; ');
 }
 
 function toLauncher(
@@ -181,6 +191,8 @@ function toLauncher(
   options: Omit<LandlockOptions, 'program' | 'unshare'>,
 ): readonly string[] | undefined {
   const whole = { ...options, program: program!, filter };
+  // Only bubblewrap makes a network with an address of its own.
+  if (typeof options.profile.network !== 'boolean' && backend !== 'bubblewrap') return undefined;
   switch (backend) {
     case 'bubblewrap':
       return bubblewrapLauncher(whole);
@@ -193,7 +205,7 @@ function toLauncher(
 }
 
 // EXE-82: what runs can be read wherever it is.
-function findExposed({ code }: SandboxedProcess, rules: SandboxRules, homes: readonly string[]): string[] {
+function findExposed(code: readonly string[], rules: SandboxRules, homes: readonly string[]): string[] {
   const paths = code.flatMap((path) => toInstallations(path, homes));
   const isHome = (path: string): boolean => [...homes, ...TEMPORARY, RUN].some((home) => isWithin(path, home));
   return [...new Set(paths)].filter((path) => !isVisible(rules, path) && !isHome(path));

@@ -57,7 +57,7 @@ export function landlockLauncher(options: LandlockOptions): string[] | undefined
     return ['--landlock-rule', `path-beneath:${isDirectory ? rights.directory : rights.file}:${path}`];
   };
   return [
-    ...(profile.network ? [] : [...unshare, '--']),
+    ...(profile.network === true ? [] : [...unshare, '--']),
     program,
     '--no-new-privs',
     ...(filter === undefined ? [] : ['--seccomp-filter', filter]),

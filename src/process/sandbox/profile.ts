@@ -2,6 +2,7 @@
 
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
+import { meetNetworks, type SandboxNetwork } from '../../core/hosts.js';
 import { BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
 import { didYouMean, quoteOutside } from '../../core/text.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -32,7 +33,7 @@ export interface Profile {
   readonly guarded: readonly string[];
   /** Denied paths that are links. */
   readonly links: readonly RememberedLink[];
-  readonly network: boolean;
+  readonly network: SandboxNetwork;
   /** Names of variables that are passed on, as in `env.pass`; undefined: all. */
   readonly env?: readonly string[];
 }
@@ -127,7 +128,7 @@ function toProfile(
     guarded: places.guarded
       .filter((one) => ![one.real, one.unit].some((path) => path !== undefined && named.includes(path)))
       .map(({ real }) => real),
-    network,
+    network: meetNetworks(network, true),
     env,
   };
 }
@@ -197,7 +198,7 @@ function combine(a: Profile, b: Profile): Profile {
     deny: [...new Set([...a.deny, ...b.deny])],
     guarded: [...new Set([...a.guarded, ...b.guarded])],
     links: [...a.links, ...b.links],
-    network: a.network && b.network,
+    network: meetNetworks(a.network, b.network),
     env: a.env === undefined ? b.env : b.env === undefined ? a.env : meetNames(a.env, b.env),
   };
 }

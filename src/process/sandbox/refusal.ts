@@ -14,6 +14,15 @@ export interface Refusal {
   readonly path?: string;
   /** The path that has to be allowed, if it is another one: some operations need the directory. */
   readonly allow?: string;
+  /** The hosts that it tried to reach, if there is a list. */
+  readonly hosts?: readonly RefusedHost[];
+}
+
+/** A connection that the proxy of a sandbox refused. */
+export interface RefusedHost {
+  readonly message: string;
+  /** What has to be listed to allow it; undefined if nothing does. */
+  readonly allow: string | undefined;
 }
 
 export interface RefusedProcess {
@@ -31,6 +40,9 @@ const NOT_PERMITTED = /permission denied|operation not permitted|EACCES|EPERM|\b
 const NOT_FOUND = /no such file or directory|ENOENT|\bErrno 2\b/i;
 const NO_NETWORK =
   /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|connection refused|ECONNREFUSED|(?:couldn't|failed to|unable to) connect to|fetch failed|no route to host|\bErrno 101\b/i;
+// Of a program that does not use its proxy.
+const WITHOUT_PROXY =
+  /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|no route to host|\bErrno 101\b/i;
 // Refused by the filter, or for want of capabilities, whatever the profile (EXE-76).
 const PRIVILEGED =
   /\b(?:u?mount|unshare|setns|chroot|pivot_root|namespaces?|p?trace|strace|ptrace|keyctl|add_key|request_key|bpf|perf|perf_event_open|io_uring\w*|userfaultfd|set groups|setgroups|set[ug]id|raw socket|socket)\b/i;
@@ -83,7 +95,7 @@ function findInLine(line: string, sandbox: SandboxPlan, cwd: string, whole: stri
     const created = sandbox.backend === 'landlock' ? paths.find((one) => isBesideKept(one, sandbox)) : undefined;
     return created === undefined ? undefined : { what: 'create', path: created };
   }
-  if (!sandbox.network && NO_NETWORK.test(line)) return { what: 'network' };
+  if (sandbox.network !== true && lacksNetwork(line, sandbox)) return { what: 'network' };
   if (BUSY.test(line)) {
     const path = pathsIn(line, cwd).find((one) => isMount(one, sandbox));
     return path === undefined ? undefined : { what: 'write', path, allow: dirname(path) };
@@ -94,6 +106,15 @@ function findInLine(line: string, sandbox: SandboxPlan, cwd: string, whole: stri
   const path = pathsIn(line, cwd).find((one) => isMissing(one) && realPath(one) !== undefined);
   return path === undefined ? undefined : { what: 'read', path };
 }
+
+function lacksNetwork(line: string, { network }: SandboxPlan): boolean {
+  if (network === false) return NO_NETWORK.test(line);
+  // What the proxy itself reports is a fault of the server.
+  return WITHOUT_PROXY.test(line) && !line.includes(PROXY_REPORT);
+}
+
+/** How texts of the proxy begin. */
+export const PROXY_REPORT = 'wield: ';
 
 function isNeverAllowed(line: string): boolean {
   if (NEVER_ALLOWED.test(line)) return true;
@@ -168,23 +189,38 @@ export function refusedError(refusal: Refusal, refused: RefusedProcess): ToolErr
   const { profile, backend } = sandbox;
   const done =
     what === 'network'
-      ? 'use of the network'
+      ? describeNetworkUse(refusal, sandbox)
       : what === 'operation'
         ? quoteOutside(path!, 200)
         : path === undefined
           ? what
           : `${DONE[what]} ${quoteOutside(what === 'env' ? path : shorten(path, refused))}`;
-  const named = what === 'env' ? { variable: path } : path === undefined || what === 'operation' ? {} : { path };
+  const hosts = refusal.hosts?.flatMap(({ allow = [] }) => allow);
+  const named =
+    hosts !== undefined
+      ? { hosts }
+      : what === 'env'
+        ? { variable: path }
+        : path === undefined || what === 'operation'
+          ? {}
+          : { path };
   return new ToolError('denied', `${name} was stopped by its sandbox (${profile}): ${done}`, {
     hint: `${toHint(refusal, refused)}${sandbox.byProject ? '; .agents/config.toml of the project narrows it too' : ''}`,
     data: { sandbox: { profile, backend, refused: what === 'create' ? 'write' : what, ...named } },
   });
 }
 
-function toHint({ what, path, allow = path }: Refusal, refused: RefusedProcess): string {
+function describeNetworkUse({ hosts }: Refusal, { network }: SandboxPlan): string {
+  if (hosts !== undefined) return hosts.map(({ message }) => message).join('; ');
+  return network === false ? 'use of the network' : 'use of the network without its proxy';
+}
+
+function toHint(refusal: Refusal, refused: RefusedProcess): string {
+  const { what, path, allow = path, hosts } = refusal;
+  if (hosts !== undefined) return explainHosts(hosts, refused);
   if (what === 'operation') return `no profile allows it${refused.isPermanent ? '' : '; run it with --sandbox none'}`;
   const orWithout = refused.isPermanent ? '' : ', or run it with --sandbox none';
-  const { name, sandbox } = refused;
+  const { sandbox } = refused;
   const { tables, denied } = sandbox;
   const headers = tables.map(toHeader);
   const deniedAt = path === undefined ? undefined : denied.find((one) => isWithin(one, path));
@@ -195,10 +231,33 @@ function toHint({ what, path, allow = path }: Refusal, refused: RefusedProcess):
   if (what === 'create')
     return 'Landlock cannot create files next to protected ones: write into a directory, or install bubblewrap';
   const line = `${toLine({ what, path: allow }, refused)}${keepWrites(what, sandbox)}`;
-  if (headers.length === 0)
+  const isListed = what === 'network' && sandbox.network !== false;
+  return `${isListed ? 'let it use the proxy in HTTPS_PROXY and HTTP_PROXY, or ' : ''}${toAllowed(line, refused)}${headers.length === 0 ? '' : orWithout}`;
+}
+
+/** What is needed to say how a host is allowed. */
+export interface RefusingSandbox extends Pick<RefusedProcess, 'name'> {
+  readonly sandbox: Pick<SandboxPlan, 'network' | 'profile' | 'tables' | 'byProject'>;
+}
+
+/** Returns the lines of configuration that allow hosts. */
+export function explainHosts(hosts: readonly RefusedHost[], refused: RefusingSandbox): string {
+  const { sandbox } = refused;
+  const added = hosts.flatMap(({ allow = [] }) => allow);
+  if (added.length === 0) return 'no profile allows it';
+  const known = typeof sandbox.network === 'boolean' ? [] : sandbox.network;
+  const line = `network = ${toList([...new Set([...known, ...added])])}${keepWrites('network', sandbox)}`;
+  return toAllowed(line, refused);
+}
+
+function toAllowed(line: string, { name, sandbox: { tables } }: RefusingSandbox): string {
+  if (tables.length === 0)
     return `a [[sandbox]] rule of yours sets that profile; write profile = ${JSON.stringify(name)} in it, and ${toHeader(name)} ${line}`;
-  const lines = headers.map((header) => `${header} ${line}`).join(' and ');
-  return `allow it in ~/.wield/config.toml with ${lines}${orWithout}`;
+  return `allow it in ~/.wield/config.toml with ${tables.map((table) => `${toHeader(table)} ${line}`).join(' and ')}`;
+}
+
+function toList(allowed: readonly string[]): string {
+  return `[${allowed.map((one) => JSON.stringify(one)).join(', ')}]`;
 }
 
 function toHeader(table: string): string {
@@ -208,22 +267,21 @@ function toHeader(table: string): string {
 // The line keeps what is allowed already.
 function toLine({ what, path }: { what: Refusal['what']; path: string | undefined }, refused: RefusedProcess): string {
   const { read, write, env = [] } = refused.sandbox;
-  const list = (allowed: readonly string[]): string => `[${allowed.map((one) => JSON.stringify(one)).join(', ')}]`;
   // A path below the new one would stay a mount.
   const isKept = (one: string): boolean =>
     one === refused.sandbox.workdir || path === undefined || !isWithin(path, one);
   const extend = (allowed: 'all' | readonly string[]): string =>
-    list([
+    toList([
       ...(allowed === 'all' ? ['/'] : allowed.filter(isKept).map((one) => relativeTo(one, refused))),
       path === undefined ? '…' : relativeTo(path, refused),
     ]);
   if (what === 'network') return 'network = true';
-  if (what === 'env') return `env = ${list([...env, path!])}`;
+  if (what === 'env') return `env = ${toList([...env, path!])}`;
   return what === 'read' ? `read = ${extend(read)}` : `write = ${extend(write)}`;
 }
 
 // A table that replaces a built-in profile writes the workdir, unless it says something else.
-function keepWrites(what: Refusal['what'], { profile, tables }: SandboxPlan): string {
+function keepWrites(what: Refusal['what'], { profile, tables }: Pick<SandboxPlan, 'profile' | 'tables'>): string {
   if (what === 'write' || tables.includes(profile)) return '';
   return profile === 'read-only' ? ', write = []' : profile === 'no-network' ? ', write = ["/"]' : '';
 }

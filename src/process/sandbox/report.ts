@@ -6,7 +6,7 @@ import { type Output, textPart } from '../../core/result.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import type { World } from '../../core/snapshot.js';
 import { isWithin } from '../../files/within.js';
-import { findLauncherFault, findRefusal, type RefusedProcess, refusedError } from './refusal.js';
+import { findLauncherFault, findRefusal, type RefusedHost, type RefusedProcess, refusedError } from './refusal.js';
 import { accessTo } from './rules.js';
 import { findGuarded } from './secrets.js';
 import { describeLeft } from './text.js';
@@ -18,13 +18,15 @@ type SandboxedPlan = Pick<ProcessPlan, 'sandbox' | 'tool' | 'cwd'>;
 interface SandboxedOutput extends Pick<RefusedProcess, 'isPermanent'> {
   readonly stderr: string;
   readonly stdout?: string;
+  /** What its proxy refused. */
+  readonly hosts?: readonly RefusedHost[] | undefined;
 }
 
 /** Returns the output of a sandboxed process: with the level in its metadata, and what was refused if it failed. */
 export async function reportSandbox(
   output: Output,
   { sandbox, tool, cwd }: SandboxedPlan,
-  { stderr, stdout = '', isPermanent }: SandboxedOutput,
+  { stderr, stdout = '', hosts = [], isPermanent }: SandboxedOutput,
   world: World,
 ): Promise<Output> {
   if (sandbox === undefined) return output;
@@ -32,11 +34,17 @@ export async function reportSandbox(
   const meta = {
     ...{ ...output.meta, sandbox: sandbox.backend, sandboxProfile: sandbox.profile },
     ...(left.length === 0 ? {} : { sandboxLeft: left }),
+    ...(hosts.length === 0 ? {} : { sandboxRefused: hosts.map(({ message }) => message) }),
   };
   const content = left.length === 0 ? output.content : [...output.content, textPart(`\n[${describeLeft(left)}]`)];
   if (sandbox.backend === 'none' || output.error?.code !== 'tool_failed') return { ...output, content, meta };
   const refused = { name: tool.name, sandbox, cwd, home: world.home, isPermanent };
-  return { ...output, content, meta, error: await explainFailure(output.error, refused, { stderr, stdout }, world) };
+  return {
+    ...output,
+    content,
+    meta,
+    error: await explainFailure(output.error, refused, { stderr, stdout, hosts }, world),
+  };
 }
 
 // EXE-75: what did not exist could be created. Found at the end of a call, whichever process of that time made it.
@@ -57,12 +65,16 @@ function mayContain(path: string, workdir: string): boolean {
 export async function explainFailure(
   error: ToolError,
   refused: RefusedProcess,
-  { stderr, stdout }: { readonly stderr: string; readonly stdout: string },
+  { stderr, stdout, hosts = [] }: Omit<SandboxedOutput, 'isPermanent'> & { readonly stdout: string },
   world: World,
 ): Promise<ToolError> {
   const fault = findLauncherFault(stderr, refused);
   if (fault !== undefined && !(await works(refused.sandbox, world))) return fault;
-  const refusal = findRefusal(stderr, refused) ?? findRefusal(stdout, refused);
+  // Known for certain, and not guessed from a text.
+  const refusal =
+    hosts.length > 0
+      ? ({ what: 'network', hosts } as const)
+      : (findRefusal(stderr, refused) ?? findRefusal(stdout, refused));
   return refusal === undefined ? withSandboxHint(error, refused) : refusedError(refusal, refused);
 }
 

@@ -52,7 +52,7 @@ export function toRules({ profile, open, expose = [], state = [] }: RuleOptions)
   set('read', ['/sys']);
   set('private', [RUN, ...(write === 'all' ? [] : TEMPORARY)]);
   set('hidden', profile.homes);
-  if (network) set('read', RESOLVERS);
+  if (network === true) set('read', RESOLVERS);
   else set('hidden', findNetworkDevices());
   if (read === 'all') {
     set('private', open.caches);

@@ -26,7 +26,7 @@ export function seatbeltLauncher({ program, profile, rules }: LauncherOptions): 
     ...SYSTEM_OF_MACOS.flatMap((path) => toRule(path, 'read')),
     ...TEMPORARY.flatMap((path) => toRule(path, 'write')),
     ...own.flatMap(([path, access]) => toRule(path, access)),
-    ...(profile.network ? ['(allow network*)'] : []),
+    ...(profile.network === true ? ['(allow network*)'] : []),
   ];
   return [program, '-p', text.join('\n')];
 }

@@ -1,6 +1,7 @@
 // Texts about sandboxes, for people.
 
 import { ToolError } from '../../core/error.js';
+import type { SandboxNetwork } from '../../core/hosts.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import { quoteOutside } from '../../core/text.js';
 
@@ -19,7 +20,12 @@ function describeRules({ read, write, network }: Pick<SandboxPlan, 'read' | 'wri
     write === 'all'
       ? 'writes all but homes and secrets'
       : `writes ${write.length === 0 ? 'nothing' : write.join(', ')}`;
-  return `${reads}; ${writes}; ${network ? 'has the network' : 'no network'}`;
+  return `${reads}; ${writes}; ${describeNetwork(network)}`;
+}
+
+function describeNetwork(network: SandboxNetwork): string {
+  if (typeof network === 'boolean') return network ? 'has the network' : 'no network';
+  return `reaches ${network.join(', ')} only`;
 }
 
 /** The warning for files that appeared during a sandboxed call and make other programs run code (EXE-75). */
@@ -27,6 +33,11 @@ export function describeLeft(paths: readonly string[]): string {
   const shown = paths.slice(0, MAX_SHOWN).map((path) => quoteOutside(path));
   const more = paths.length > MAX_SHOWN ? [`${paths.length - MAX_SHOWN} more`] : [];
   return `warning: created while the tool ran, and used by other programs outside its sandbox; review: ${[...shown, ...more].join(', ')}`;
+}
+
+/** The warning for connections that a sandbox refused, though the tool did not fail (EXE-85). */
+export function describeRefused(messages: readonly string[]): string {
+  return `warning: refused by the sandbox: ${messages.join('; ')}`;
 }
 
 /** Reported if a required profile cannot be enforced. */

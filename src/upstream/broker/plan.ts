@@ -10,6 +10,7 @@ import { statOrNothing } from '../../files/read.js';
 import type { FirstStart } from '../../process/first-start.js';
 import type { StartRequest } from '../../process/start.js';
 import type { NegotiatedVersion } from '../connection/handshake.js';
+import type { ServerEgress } from '../connection/process-transport.js';
 
 /** A server to share, resolved by the session: with its secrets and its sandbox. */
 export interface SharedPlan {
@@ -17,6 +18,8 @@ export interface SharedPlan {
   readonly entry: StdioServer;
   readonly request: StartRequest;
   readonly first: Omit<FirstStart, 'request'> | undefined;
+  /** The network of its sandbox, if it may reach some hosts. */
+  readonly egress?: ServerEgress | undefined;
   readonly announces: readonly ClientCapability[];
   /** Whose login it is started with, if not that of this machine. */
   readonly user: string | undefined;
@@ -31,11 +34,11 @@ const CODE = /\.(?:[cm]?[jt]s|py|rb|pl|php|sh|jar|exe)$/;
  * Returns the identity of a process: everything that it is started with. It is a digest of all of it, so that two entries
  * that differ in a secret never share, and nobody can name a process without knowing its secrets (UPS-118).
  */
-export function identify({ entry, request, announces, user }: SharedPlan): string {
+export function identify({ entry, request, egress, announces, user }: SharedPlan): string {
   const { argv, argv0, filter, cwd, environment } = request;
   // A program that was changed is another one.
   const files = argv.map((word, at) => (at === 0 || CODE.test(word) ? stateOf(resolve(cwd, word)) : null));
-  const all = { argv, argv0, filter, cwd, environment, files, announces, user };
+  const all = { argv, argv0, filter, egress, cwd, environment, files, announces, user };
   const { name, protocol, installed } = entry;
   return digestParts([canonicalJson({ ...all, name, protocol, installed: installed?.digest } as unknown as Json)]);
 }

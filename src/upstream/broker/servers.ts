@@ -6,7 +6,7 @@ import type { StdioServer } from '../../core/upstream.js';
 import type { Connection } from '../connection/connection.js';
 import type { StartSettings } from '../connection/open.js';
 import { type Lease, Pool } from '../connection/pool.js';
-import { ProcessTransport } from '../connection/process-transport.js';
+import { createProcessTransport, type ProcessTransport } from '../connection/process-transport.js';
 import { memoryOf } from './memory.js';
 import type { Peer } from './peer.js';
 import { identify, type SharedPlan } from './plan.js';
@@ -70,7 +70,7 @@ export function createSharedServers({ version, world, onLeft }: SharedServersOpt
     keyOf: (server) => toShared(server).key,
     open: async (server) => {
       const { plan, processes } = toShared(server);
-      const transport = new ProcessTransport(plan.request, world, plan.first);
+      const transport = await createProcessTransport(plan, world);
       processes.set(transport, world.now());
       return transport;
     },

@@ -6,8 +6,11 @@ import { inBackground } from '../../core/async.js';
 import type { World } from '../../core/snapshot.js';
 import { sanitize } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
+import { type EgressPlan, openEgress } from '../../net/egress/plan.js';
+import { fromResolved, type ResolvedNetwork } from '../../net/network.js';
 import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import { type FirstStart, startFirst } from '../../process/first-start.js';
+import type { RefusedHost } from '../../process/sandbox/refusal.js';
 import type { StartRequest } from '../../process/start.js';
 import type { JSONRPCMessage } from '../sdk.js';
 import { readMessage, refuseLong } from './read-message.js';
@@ -33,6 +36,31 @@ const STDIN_GRACE_MS = 500;
 const TERM_GRACE_MS = 500;
 // How long to wait for output after the process exited.
 const DRAIN_MS = 200;
+
+/** The network of a server in a sandbox that may reach some hosts, as plain data. */
+export interface ServerEgress {
+  readonly plan: EgressPlan;
+  readonly net: ResolvedNetwork;
+}
+
+interface PlannedStart {
+  readonly request: StartRequest;
+  readonly first?: Omit<FirstStart, 'request'> | undefined;
+  readonly egress?: ServerEgress | undefined;
+}
+
+/** Creates the transport of a planned server, not started. What its sandbox refuses is in its last lines. */
+export async function createProcessTransport(
+  { request, first, egress }: PlannedStart,
+  world: World,
+): Promise<ProcessTransport> {
+  if (egress === undefined) return new ProcessTransport(request, world, first);
+  const { findRoute } = fromResolved(egress.net, world);
+  const report = ({ message }: RefusedHost): void => transport.note(`refused by its sandbox: ${message}`);
+  const opened = await openEgress(egress.plan, findRoute, report);
+  const transport = new ProcessTransport({ ...request, egress: opened }, world, first);
+  return transport;
+}
 
 export class ProcessTransport implements UpstreamTransport {
   onclose?: () => void;
@@ -145,6 +173,11 @@ export class ProcessTransport implements UpstreamTransport {
     companion.kill();
     await companion.ended;
     this.#end(this.#failure);
+  }
+
+  /** Adds a line to its output. */
+  note(line: string): void {
+    this.#addToTail(Buffer.from(`${line}\n`));
   }
 
   #addToTail(chunk: Buffer): void {

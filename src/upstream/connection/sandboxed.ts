@@ -7,8 +7,10 @@ import type { World } from '../../core/snapshot.js';
 import { digestParts } from '../../files/digest.js';
 import { statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
+import { type EgressPlan, planEgress } from '../../net/egress/plan.js';
 import { findProgram, searchPath } from '../../process/environment.js';
 import type { AppliedProfile } from '../../process/sandbox/applied.js';
+import { launcherWith } from '../../process/sandbox/egress.js';
 import { planSandbox } from '../../process/sandbox/index.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import type { StartRequest } from '../../process/start.js';
@@ -34,7 +36,7 @@ const PACKAGE_FILES = ['package.json', 'pyproject.toml', 'setup.py'];
 export async function sandboxServer(
   { name, request, place, applied, sandboxes }: SandboxedServer,
   places: Places,
-): Promise<StartRequest> {
+): Promise<{ readonly request: StartRequest; readonly egress: EgressPlan | undefined }> {
   const own = join(places.wieldHome, 'servers', directoryName(name));
   const state = join(own, 'state');
   const environment = {
@@ -53,16 +55,19 @@ export async function sandboxServer(
     return planSandbox(applied, sandboxes, { ...target, code }, places);
   };
   const first = await plan(request.argv, place === undefined ? [] : [place]);
-  const isOffline = first.sandbox.backend !== 'none' && !first.sandbox.network;
+  const isOffline = first.sandbox.backend !== 'none' && first.sandbox.network !== true;
   const argv = isOffline ? await installRunner(name, request, join(own, 'code'), places.world) : request.argv;
   // Only a package that was installed is somewhere else.
   const planned = argv === request.argv ? first : await plan(argv, [join(own, 'code')]);
   prepareSandbox(planned.sandbox);
   return {
-    ...request,
-    argv: [...planned.sandbox.launcher, ...argv],
-    filter: planned.sandbox.filter,
-    environment: planned.environment,
+    request: {
+      ...request,
+      argv: [...launcherWith(planned.sandbox, []), ...argv],
+      filter: planned.sandbox.filter,
+      environment: planned.environment,
+    },
+    egress: planEgress(name, planned.sandbox),
   };
 }
 

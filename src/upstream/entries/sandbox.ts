@@ -1,6 +1,7 @@
 // The sandbox of a server: what its entry asks for, and the profiles that apply to it.
 
 import { ToolError } from '../../core/error.js';
+import { isHostEntry, meetHosts, meetNetworks } from '../../core/hosts.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { SandboxRule, SandboxSettings } from '../../core/sandbox.js';
 import { matchSelectorTool } from '../../core/selector-match.js';
@@ -29,10 +30,15 @@ const paths = checked(
   },
   { items: { type: 'string', pattern: '^[^*]*(?:[^*]/\\*\\*)?$' } },
 );
+const hosts = checked(strings, (given, fail) => {
+  const wrong = given.find((host) => !isHostEntry(host));
+  if (wrong !== undefined)
+    fail([], `${JSON.stringify(wrong)} is not a host`, 'write names such as api.github.com or *.npmjs.org');
+});
 /** A sandbox as VS Code writes it. */
 export const SANDBOX_TABLE = object({
   filesystem: optional(object({ allowWrite: optional(paths), denyRead: optional(paths), denyWrite: optional(paths) })),
-  network: optional(object({ allowedDomains: optional(strings), deniedDomains: optional(strings) })),
+  network: optional(object({ allowedDomains: optional(hosts), deniedDomains: optional(hosts) })),
 });
 
 /** Reads `sandbox`, a profile, or `sandboxEnabled` and `sandbox` as VS Code writes them. */
@@ -64,13 +70,27 @@ function readTable(sandbox: unknown, error: Report, warn: Report) {
     const mayBeLeftOut = kind === 'unknown' && String(path.at(-1)).startsWith('allow');
     (mayBeLeftOut ? warn : error)(path.map(String), message, hint);
   }
-  const { filesystem: { allowWrite = [], denyRead = [], denyWrite = [] } = {}, network = {} } = value;
-  const hasDomains = (network.allowedDomains ?? []).length > 0;
-  if (hasDomains || (network.deniedDomains ?? []).length > 0)
-    warn(['sandbox', 'network'], 'domains are not enforced', 'the server has the whole network, or none');
+  const { filesystem: { allowWrite = [], denyRead = [], denyWrite = [] } = {}, network: domains = {} } = value;
+  const { allowedDomains: network = [], deniedDomains = [] } = domains;
+  // Everything else is denied anyway.
+  const both = meetHosts(network.map(withoutPort), deniedDomains.map(withoutPort));
+  if (both.length > 0)
+    error(
+      ['sandbox', 'network', 'deniedDomains'],
+      'cannot deny a part of allowedDomains',
+      'list in allowedDomains what the server needs, and nothing else',
+    );
   if (denyWrite.length > 0)
     warn(['sandbox', 'filesystem', 'denyWrite'], 'has no effect', 'only what allowWrite names can be written');
-  return { write: ['.', ...allowWrite.map(toOwnPath)], deny: denyRead.map(toOwnPath), network: hasDomains };
+  return {
+    write: ['.', ...allowWrite.map(toOwnPath)],
+    deny: denyRead.map(toOwnPath),
+    network: meetNetworks(network, true),
+  };
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d+$/, '');
 }
 
 function toOwnPath(path: string): string {

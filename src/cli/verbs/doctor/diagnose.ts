@@ -117,8 +117,8 @@ async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
   for (const { backend, version, fault, remedy, network } of await probeBackends(world, wieldHome, workdir, {
     isFresh: true,
   })) {
-    const message =
-      fault ?? `${version ?? 'works'}: ${network === null ? ONLINE_ONLY : 'all sandbox profiles are enforced'}`;
+    const enforced = `all sandbox profiles ${backend === 'bubblewrap' ? '' : 'without a list of hosts '}are enforced`;
+    const message = fault ?? `${version ?? 'works'}: ${network === null ? ONLINE_ONLY : enforced}`;
     checks.push({ level: fault === null ? 'ok' : 'absent', about: backend, message, hint: remedy ?? undefined });
   }
   const { limits } = configuration().settings;
