@@ -28,6 +28,8 @@ export interface AuditRecord extends Partial<Link> {
   readonly caller: string;
   /** Who was logged in (IDN-5). */
   readonly user?: string;
+  /** The MCP session or connection, else the toolbox that the call was made with (OBS-17). */
+  readonly session?: string;
   /** The address of the client, over HTTP (IDN-14). */
   readonly address?: string;
   readonly kind: Caller['kind'];

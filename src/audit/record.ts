@@ -1,6 +1,7 @@
 // The audit record of a call, as one line of JSON without secrets. Pure.
 
 import type { Decision } from '../core/approval.js';
+import { type Caller, toSessionId } from '../core/caller.js';
 import { bytesOf, toContents } from '../core/contents.js';
 import type { EndEvent } from '../core/event.js';
 import { canonicalJson } from '../core/json.js';
@@ -11,6 +12,8 @@ import type { AuditRecord, StartedRecord } from './line.js';
 export interface RecordContext {
   readonly now: number;
   readonly pid: number;
+  /** Of calls that belong to no other. */
+  readonly session: string;
   readonly workdir: string;
   readonly contents: boolean;
   readonly secrets: readonly string[];
@@ -76,6 +79,7 @@ function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecor
     depth: event.depth,
     caller: clean(formatCaller(caller)),
     ...(caller.user === undefined ? {} : { user: clean(caller.user, MAX_NAME) }),
+    ...toSession(caller, context, clean),
     ...(caller.address === undefined ? {} : { address: clean(caller.address, MAX_NAME) }),
     kind: caller.kind,
     door: clean(caller.door, MAX_NAME),
@@ -90,6 +94,13 @@ function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecor
     reason: verdict === undefined ? null : clean(verdict.reason),
     approval: event.approval ?? null,
   };
+}
+
+// A person at a shell has the same session for all commands, so that they can read stored results.
+function toSession({ session, door }: Caller, context: RecordContext, clean: (text: string, limit: number) => string) {
+  const isOwn = session === undefined || (door === 'cli' && session === 'cli');
+  const id = isOwn ? context.session : toSessionId(session);
+  return id === undefined ? {} : { session: clean(id, MAX_NAME) };
 }
 
 /** Returns the record of a call whose process ended before it did. */

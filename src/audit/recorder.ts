@@ -41,6 +41,8 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
   const queues = sinks.map((sink) => createSinkQueue(sink, warn));
   // Functions that end what other processes see of a call.
   const running = new Map<string, () => void>();
+  // Unique on this machine: ids of processes are used again.
+  const session = `${pid}-${Math.floor(world.now()).toString(36)}`;
   let warned = false;
   let since: number | undefined;
 
@@ -60,7 +62,7 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
     `the audit log in ${directory} cannot be written: ${systemReason(error)}`;
   const toContext = ({ workdir, settings, secrets }: Snapshot): RecordContext => {
     const { contents } = settings.audit;
-    return { now: world.now(), pid, workdir, contents, secrets, hash: hashTexts };
+    return { now: world.now(), pid, session, workdir, contents, secrets, hash: hashTexts };
   };
 
   return {

@@ -40,6 +40,14 @@ export interface Caller extends UserOf {
   readonly protocol?: ProtocolVersion;
 }
 
+/**
+ * Returns the id of an MCP session or connection, for the audit log and spans; undefined for clients without one. It is
+ * not the header of the protocol, which is a credential where there is no other.
+ */
+export function toSessionId(session: string): string | undefined {
+  return /^http(?: |$)/.test(session) ? undefined : session.replace(/^(?:stdio|session) /, '');
+}
+
 /** Callers as people name them: at a shell, a model, or code. */
 export const CALLERS = {
   user: { kind: 'person', door: 'cli' },

@@ -1,5 +1,6 @@
 // Traces and measures the requests of clients, as the conventions of OpenTelemetry for MCP say (OBS-13).
 
+import { toSessionId } from '../core/caller.js';
 import { Operation } from '../core/telemetry.js';
 import { quoteOutside } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
@@ -59,8 +60,7 @@ function toAttributes({ id, method, params }: RequestMessage, channel: Channel, 
   return {
     'jsonrpc.request.id': quoteOutside(String(id), MAX_ID),
     'mcp.protocol.version': isNewer ? NEWER_VERSION : older,
-    // Not the header of the protocol, which is a credential where there is no other.
-    'mcp.session.id': client.sessionEnd === 'none' ? undefined : client.session.replace(/^\S+ /, ''),
+    'mcp.session.id': toSessionId(client.session),
     'network.transport': transport,
     'network.protocol.name': transport === 'tcp' ? 'http' : undefined,
     'client.address': address,

@@ -205,7 +205,8 @@ export interface Explained {
 
 /** A finished call of the audit log. */
 export interface CallRow
-  extends Pick<AuditRecord, 'parent' | 'pid' | 'time' | 'tool' | 'caller' | 'kind' | 'door' | 'verdict' | 'rule'>,
+  extends Pick<AuditRecord, 'parent' | 'pid' | 'time' | 'tool' | 'caller' | 'user' | 'session' | 'kind' | 'door'>,
+    Pick<AuditRecord, 'verdict' | 'rule'>,
     Pick<
       AuditRecord,
       'reason' | 'approval' | 'code' | 'durationMs' | 'inputBytes' | 'outputBytes' | 'sandbox' | 'workdir'
@@ -275,6 +276,10 @@ export interface TokenRow {
   /** Tokens of the definition, as MCP clients get it; 0 if it is not shown. */
   readonly definition: number;
   readonly calls: number;
+  readonly refused: number;
+  /** Durations of its calls; null without calls, and of servers. */
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
   readonly inputs: number;
   readonly results: number;
 }

@@ -2,10 +2,11 @@
 
 import type { AuditRecord } from '../../audit/line.js';
 import { createAuditReader, parseRecord } from '../../audit/read.js';
+import { isRefused } from '../../audit/stats.js';
 import { pauseUnlessAborted } from '../../core/async.js';
-import { ERROR_CODES } from '../../core/error.js';
 import { compileGlob } from '../../core/glob.js';
 import { count, formatDuration, quoteOutside } from '../../core/text.js';
+import { createAuditStats } from '../audit-stats.js';
 import { FLEET, usesFleet } from '../fleet.js';
 import { printJson, printJsonLine } from '../print.js';
 import { printTable } from '../table.js';
@@ -16,21 +17,28 @@ type Filter = (record: AuditRecord) => boolean;
 // The default limit without --json.
 const DEFAULT_LIMIT = 100;
 const POLL_MS = 300;
-const REFUSED_STATUS = 5;
 
 export const audit: Verb = {
   name: 'audit',
-  usage: 'audit [--tool GLOB] [--caller GLOB] [--user GLOB] [--denied] [--since TIME] [--follow] [--verify] [--json]',
+  usage:
+    'audit [--tool GLOB] [--caller GLOB] [--user GLOB] [--session ID] [--denied] [--since TIME] [--follow] [--stats] [--verify] [--json]',
   summary: 'Show the audit log: calls, callers and results, newest last.',
-  examples: ['wield audit --denied --since 1d', `wield audit --tool 'deploy*' --json`, 'wield audit --follow'],
+  examples: [
+    'wield audit --denied --since 1d',
+    `wield audit --tool 'deploy*' --json`,
+    'wield audit --follow',
+    'wield audit --stats --since 1w',
+  ],
   flags: {
     tool: option('GLOB', 'Only calls of these tools'),
     caller: option('GLOB', 'Only calls by these callers, such as mcp:cursor or mcp'),
     user: option('GLOB', 'Only calls of these users, of a server with users'),
+    session: option('ID', 'Only calls of this session, by the start of its id'),
     denied: toggle('Only refused calls'),
     since: option('TIME', 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00'),
     limit: option('NUMBER', 'Show only the newest NUMBER calls'),
     follow: toggle('Print new calls as they are made'),
+    stats: toggle('Calls, refusals, durations and tokens by tool and user, instead of the calls'),
     verify: toggle('Verify that no line was changed; wield audit --verify --help'),
     fleet: FLEET,
   },
@@ -44,14 +52,19 @@ export const audit: Verb = {
         '--follow and --fleet cannot be combined',
         'leave out --follow; the log of this machine: WIELD_FLEET= wield audit --follow',
       );
+    if (flags.has('stats') && (flags.has('follow') || flags.has('limit')))
+      throw usageError('--stats is of all matching calls', 'leave out --follow and --limit; --since limits them');
     const reader = createAuditReader(call.toolbox().state.audit.directory);
     const matches = toFilter(flags, terminal.io.now());
     const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
     const follow = flags.has('follow');
+    const stats = flags.has('stats') ? createAuditStats() : undefined;
     const records: AuditRecord[] = [];
     let found = 0;
     const take = (record: AuditRecord): void => {
       if (!matches(record)) return;
+      stats?.add(record);
+      if (stats !== undefined) return;
       found++;
       records.push(record);
       // Trimmed in batches: removing the first entry moves all others.
@@ -60,6 +73,10 @@ export const audit: Verb = {
     const unread = fleet ? await readFleetAudit(call, take) : reader.read(take);
     const newest = records.slice(-Math.min(limit, records.length));
     const skipped = unread ?? reader.skipped();
+    if (stats !== undefined) {
+      stats.print(call, skipped);
+      return 0;
+    }
     if (json && !follow) printJson(terminal, { ok: true, records: newest, skipped });
     else if (json) for (const record of newest) printRecord(call, record);
     else {
@@ -114,7 +131,7 @@ function toRow(record: AuditRecord, denied: boolean): string[] {
     : code === null
       ? `ok, ${formatDuration(Number(record.durationMs))}`
       : `${code}`;
-  const shown = denied ? why : isDenied(record) && why !== '' ? `${result}: ${why}` : result;
+  const shown = denied ? why : isRefused(record) && why !== '' ? `${result}: ${why}` : result;
   return [formatTime(`${time}`), user === undefined ? `${caller}` : `${user} (${caller})`, `${tool}`, shown].map(
     (cell) => quoteOutside(cell, 80),
   );
@@ -127,10 +144,6 @@ function formatTime(iso: string): string {
   const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(pad).join(':');
   const today = new Date().toDateString() === time.toDateString();
   return today ? clock : `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())} ${clock}`;
-}
-
-function isDenied({ verdict, code }: AuditRecord): boolean {
-  return verdict === 'deny' || (code !== null && ERROR_CODES[code]?.exit === REFUSED_STATUS);
 }
 
 function toFilter(flags: VerbCall['flags'], now: number): Filter {
@@ -150,7 +163,9 @@ function toFilter(flags: VerbCall['flags'], now: number): Filter {
     const glob = compileGlob(String(user));
     filters.push((record) => typeof record.user === 'string' && glob.matches(record.user));
   }
-  if (flags.has('denied')) filters.push(isDenied);
+  const session = flags.get('session');
+  if (session !== undefined) filters.push((record) => `${record.session ?? ''}`.startsWith(String(session)));
+  if (flags.has('denied')) filters.push(isRefused);
   const since = flags.get('since');
   if (since !== undefined) {
     const from = parseSince(String(since), now);

@@ -49,7 +49,9 @@ function startOf(call: AnyCall): number {
 }
 
 function matches(call: AnyCall, { caller, tool, verdict, workdir = call.workdir }: CallFilter): boolean {
-  const isAsked = contains(call.caller, caller) && contains(call.tool, tool) && hasOutcome(call, verdict);
+  const { user = '', session = '' } = call.isRunning ? {} : call;
+  const isCaller = [call.caller, user, session].some((name) => contains(name, caller));
+  const isAsked = isCaller && contains(call.tool, tool) && hasOutcome(call, verdict);
   return isAsked && call.workdir === workdir;
 }
 

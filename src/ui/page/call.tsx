@@ -40,6 +40,8 @@ function Call({ row }: { row: CallRow }) {
       <Facts
         rows={[
           ['Caller', `${row.kind} ${row.caller}`],
+          ['User', row.user],
+          ['Session', row.session],
           ['Door', row.door],
           ['Time', new Date(row.time).toLocaleString()],
           ['Took', formatDuration(row.durationMs)],

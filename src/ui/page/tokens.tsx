@@ -1,6 +1,6 @@
 // The token ledger: definitions, inputs and results as bars per tool, server and client.
 
-import { count } from '../../core/text.js';
+import { count, formatDuration } from '../../core/text.js';
 import type { TokenRow } from '../api.js';
 import { request } from './client.js';
 import { Empty, Fetched } from './parts.js';
@@ -62,7 +62,7 @@ function Bars({ title, rows }: { title: string; rows: readonly Row[] }) {
                 ))}
               </td>
               <td class="number" title={PARTS.map((part) => `${part} ${row[part] ?? 0}`).join(', ')}>
-                {totalOf(row).toLocaleString()} <span class="note">{count(row.calls, 'call')}</span>
+                {totalOf(row).toLocaleString()} <span class="note">{describeCalls(row)}</span>
               </td>
             </tr>
           ))}
@@ -71,6 +71,12 @@ function Bars({ title, rows }: { title: string; rows: readonly Row[] }) {
       {sorted.length > MAX_ROWS && <p class="note">{`and ${sorted.length - MAX_ROWS} more`}</p>}
     </>
   );
+}
+
+function describeCalls({ calls, refused, p50Ms, p99Ms }: Row): string {
+  const times =
+    p50Ms === null || p99Ms === null ? [] : [`p50 ${formatDuration(p50Ms)}`, `p99 ${formatDuration(p99Ms)}`];
+  return [count(calls, 'call'), ...(refused === 0 ? [] : [`${refused} refused`]), ...times].join(' · ');
 }
 
 function totalOf(row: Row): number {

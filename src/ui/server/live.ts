@@ -150,12 +150,14 @@ function createIds() {
 
 function toRow(record: AuditRecord, ids: ReturnType<typeof createIds>): CallRow {
   const { pid, call, parent, time, tool, caller, kind, door, verdict, rule, reason, approval, code } = record;
-  const { durationMs, inputBytes, outputBytes, sandbox, workdir } = record;
+  const { durationMs, inputBytes, outputBytes, sandbox, workdir, user, session } = record;
   return {
     id: ids.of(pid, call),
     parent: parent === null ? null : ids.of(pid, parent),
     ...{ pid, time, tool, caller, kind, door, verdict, rule, reason, approval, code },
     ...{ durationMs, inputBytes, outputBytes, sandbox, workdir },
+    ...(user === undefined ? {} : { user }),
+    ...(session === undefined ? {} : { session }),
   };
 }
 

@@ -1,6 +1,7 @@
 // The token ledger: what definitions, inputs and results cost, per tool, server and client.
 
 import type { AuditRecord } from '../../audit/line.js';
+import { type CallStats, SumsByName } from '../../audit/stats.js';
 import { compareText } from '../../core/text.js';
 import type { TokenLedger, TokenRow } from '../api.js';
 import type { SentDefinition } from './parts.js';
@@ -11,49 +12,32 @@ export interface Ledger {
   read(definitions: readonly SentDefinition[]): TokenLedger;
 }
 
-// The log has sizes, not texts.
-const BYTES_PER_TOKEN = 4;
-
-// A caller gets the beginning of a stored result, and how to read on.
-const STORED_BYTES = 1000;
-
-interface Sum {
-  server: string | null;
-  calls: number;
-  inputBytes: number;
-  outputBytes: number;
-}
-
 export function createLedger(): Ledger {
-  const tools = new Map<string, Sum>();
-  const clients = new Map<string, Sum>();
-  const count = (sums: Map<string, Sum>, name: string, record: AuditRecord): void => {
-    const { origin, inputBytes, outputBytes, handle } = record;
-    const sum = sums.get(name) ?? { server: serverOf(origin), calls: 0, inputBytes: 0, outputBytes: 0 };
-    sum.calls++;
-    sum.inputBytes += inputBytes ?? 0;
-    sum.outputBytes += handle === null ? outputBytes : Math.min(outputBytes, STORED_BYTES);
-    sums.set(name, sum);
-  };
+  const tools = new SumsByName();
+  const clients = new SumsByName();
+  const servers = new Map<string, string | null>();
   return {
     add(record) {
-      count(tools, record.tool, record);
+      tools.add(record.tool, record);
+      servers.set(record.tool, serverOf(record.origin));
       // Nested calls are part of the outer one, which the client sees.
-      if (record.depth === 0) count(clients, record.caller, record);
+      if (record.depth === 0) clients.add(record.user ?? record.caller, record);
     },
     read(definitions) {
       const defined = new Map(definitions.map((one) => [one.tool, one]));
-      const rows = [...new Set([...defined.keys(), ...tools.keys()])].map((name) => {
-        const { tokens = 0, server = tools.get(name)?.server ?? null } = defined.get(name) ?? {};
-        return { ...toRow(name, tools.get(name), tokens), server };
+      const called = new Map(tools.read());
+      const rows = [...new Set([...defined.keys(), ...called.keys()])].map((name) => {
+        const { tokens = 0, server = servers.get(name) ?? null } = defined.get(name) ?? {};
+        return { ...toRow(name, called.get(name), tokens), server };
       });
       const bySize = (a: TokenRow, b: TokenRow): number =>
         sizeOf(b) - sizeOf(a) || compareText(a.name ?? '', b.name ?? '');
       return {
         tools: rows.sort(bySize),
         servers: sumByServer(rows).sort(bySize),
-        clients: [...clients]
-          .map(([name, sum]) => toRow(name, sum, 0))
+        clients: clients
+          .read()
+          .map(([name, stats]) => toRow(name, stats, 0))
           .sort(bySize)
           .map(({ definition: _, ...row }) => row),
       };
@@ -66,10 +50,9 @@ function serverOf(origin: string | null): string | null {
   return authority === undefined ? null : decodeURIComponent(authority);
 }
 
-function toRow(name: string, sum: Sum | undefined, definition: number): TokenRow {
-  const { calls = 0, inputBytes = 0, outputBytes = 0 } = sum ?? {};
-  const tokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
-  return { name, definition, calls, inputs: tokens(inputBytes), results: tokens(outputBytes) };
+function toRow(name: string, stats: CallStats | undefined, definition: number): TokenRow {
+  const { calls = 0, refused = 0, p50Ms = null, p99Ms = null, inputTokens = 0, resultTokens = 0 } = stats ?? {};
+  return { name, definition, calls, refused, p50Ms, p99Ms, inputs: inputTokens, results: resultTokens };
 }
 
 function sizeOf({ definition, inputs, results }: TokenRow): number {
@@ -78,12 +61,14 @@ function sizeOf({ definition, inputs, results }: TokenRow): number {
 
 function sumByServer(rows: readonly (TokenRow & { readonly server: string | null })[]): TokenRow[] {
   const sums = new Map<string | null, TokenRow>();
-  for (const { server, definition, calls, inputs, results } of rows) {
-    const sum = sums.get(server) ?? { name: server, definition: 0, calls: 0, inputs: 0, results: 0 };
+  const none = { definition: 0, calls: 0, refused: 0, inputs: 0, results: 0 };
+  for (const { server, definition, calls, refused, inputs, results } of rows) {
+    const sum = sums.get(server) ?? { name: server, ...none, p50Ms: null, p99Ms: null };
     sums.set(server, {
-      name: server,
+      ...sum,
       definition: sum.definition + definition,
       calls: sum.calls + calls,
+      refused: sum.refused + refused,
       inputs: sum.inputs + inputs,
       results: sum.results + results,
     });

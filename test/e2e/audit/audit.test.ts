@@ -25,6 +25,7 @@ const FIELDS = [
   'parent',
   'depth',
   'caller',
+  'session',
   'kind',
   'door',
   'tool',

@@ -158,6 +158,17 @@ describe('the ledger', () => {
     expect(sum(servers)).toBe(sum(tools));
     expect(clients.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['ui', 'cli']));
   });
+
+  spec('OBS-17', 'has the sums of wield audit --stats, and calls have their session', async () => {
+    const { workspace, page } = opened();
+    await wield(workspace, ['call', 'login', '--password', 'x']);
+    const { tools } = (await page.get('/api/tokens')).json;
+    const stats = json(await wield(workspace, ['audit', '--stats', '--json']));
+    for (const { name, calls, refused, p50Ms, p99Ms } of stats.tools)
+      expect(tools).toContainEqual(expect.objectContaining({ name, calls, refused, p50Ms, p99Ms }));
+    const { calls } = (await page.get('/api/calls')).json;
+    expect(calls.at(-1).session).toMatch(/^\d+-[\da-z]+$/);
+  });
 });
 
 describe('a large log', () => {
