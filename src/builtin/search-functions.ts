@@ -6,12 +6,13 @@ import { resolveName } from '../code/host/calls.js';
 import { anyToolOf } from '../core/any-tool.js';
 import type { Caller } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
+import type { JsonObject } from '../core/json.js';
 import { toIdentifier, toRemoteUri } from '../core/name.js';
 import { textPart } from '../core/result.js';
 import type { CascadeResolver, Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
-import { describeForModel, type Tool } from '../core/tool.js';
+import { describeForModel, type ForeseenCall, type Tool } from '../core/tool.js';
 import { WHOLE_VIEW } from '../core/view.js';
 import { newNameOf, withAlias } from '../policy/view.js';
 import type { SearchTools } from '../runtime/list.js';
@@ -78,7 +79,8 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     ];
     return { content: [textPart(lines.join('\n'))], structured: { tools: found.map(({ name }) => name) } };
   };
-  const describe: Run<{ name: string }> = async ({ name }, _context, { caller, snapshot }) => {
+  const describe: Run<{ name: string; input?: JsonObject }> = async ({ name, input }, _context, internals) => {
+    const { caller, snapshot } = internals;
     const isCode = isCodeMode(snapshot);
     // In code mode also by the name in programs, which is what `search_tools` shows.
     const named = isCode ? resolveName(name.replace(/^tools\./, ''), await list(caller, snapshot)) : name;
@@ -93,9 +95,25 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
       ...Object.fromEntries(
         Object.entries({ readOnly, destructive, idempotent, openWorld }).filter(([, hint]) => hint !== undefined),
       ),
+      ...(input === undefined ? {} : { call: describeForeseen(await internals.foresee(named, input), caller) }),
     };
   };
   return { search: searchAll, describe };
+}
+
+const OUTCOMES = { allow: 'runs', ask: 'asks a person', deny: 'is denied' } as const;
+
+// SRV-98: what a model learns from the error of such a call, and no paths, variables or fixed values of the plan.
+function describeForeseen({ plan, verdict, repairs }: ForeseenCall, { kind }: Caller) {
+  const { reason, rule, hint } = verdict;
+  return {
+    outcome: OUTCOMES[verdict.verdict],
+    reason,
+    ...(rule === null ? {} : { rule }),
+    ...(hint === undefined ? {} : { hint }),
+    ...(repairs.length === 0 ? {} : { repaired: repairs }),
+    ...(plan && { plan: kind === 'model' ? { kind: plan.kind, timeoutMs: plan.timeoutMs } : plan }),
+  };
 }
 
 function isCodeMode({ settings }: Snapshot): boolean {

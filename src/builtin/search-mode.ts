@@ -73,7 +73,14 @@ export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
     defineBuiltin({
       name: DESCRIBE_TOOL,
       description: 'Show the full description and input schema of a tool.',
-      inputSchema: { type: 'object', properties: { name: NAME }, required: ['name'] },
+      inputSchema: {
+        type: 'object',
+        properties: {
+          name: NAME,
+          input: { type: 'object', additionalProperties: true, description: 'Also say whether a call with it may run' },
+        },
+        required: ['name'],
+      },
       traits: { readOnly: true },
       run: describe,
     }),

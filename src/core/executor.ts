@@ -12,7 +12,7 @@ import type { Output, ToolResult } from './result.js';
 import type { Snapshot } from './snapshot.js';
 import type { ContextStore, ResultWriter } from './store.js';
 import type { Telemetry } from './telemetry.js';
-import type { Action, Tool } from './tool.js';
+import type { Action, CallInternals, Tool } from './tool.js';
 import type { DoorOptions } from './toolbox.js';
 
 /** The part of a snapshot that executors depend on. */
@@ -82,6 +82,8 @@ export interface CallScope {
   readonly call: (ref: string, input: unknown, options?: NestedOptions) => Promise<ToolResult>;
   /** Reads a resource in a nested call. */
   readonly read: (uri: string) => Promise<ToolResult>;
+  /** Returns what a call with the options of this one would run, and runs nothing. Throws the errors of that call. */
+  readonly foresee: CallInternals['foresee'];
   /** Makes a nested call of a tool named by the definition, which may be hidden. */
   readonly delegate: (ref: string, input: unknown) => Promise<ToolResult>;
   /** Registers a function that pauses the time limit while the user is asked. */

@@ -1,13 +1,13 @@
 // The Tool: one model for every format, executor and door.
 
-import type { Caller } from './caller.js';
+import type { Caller, Verdict } from './caller.js';
 import type { Allowlist, Execution } from './command.js';
 import type { OutputStream, ToolContext } from './context.js';
 import type { HttpAction } from './http.js';
 import type { Json, JsonObject } from './json.js';
 import type { FileIdentity, Origin } from './origin.js';
 import type { Requirements } from './requirements.js';
-import type { ToolResult } from './result.js';
+import type { Repair, ToolResult } from './result.js';
 import type { SandboxRequest } from './sandbox.js';
 import type { Schema } from './schema.js';
 import type { CodeLimits } from './settings.js';
@@ -118,10 +118,21 @@ export interface CallInternals {
   readonly enter: (labels: readonly string[]) => Promise<void>;
   /** Reads a resource in a nested call. */
   readonly read: (uri: string) => Promise<ToolResult>;
+  /** Returns what a call with the options of this one would run, and runs nothing. Throws the errors of that call. */
+  readonly foresee: (ref: string, input: unknown) => Promise<ForeseenCall>;
   readonly options: {
     /** Limits of a program, instead of those of the settings. */
     readonly codeLimits?: Partial<CodeLimits> | undefined;
   };
+}
+
+/** What a call would run, and whether it may. */
+export interface ForeseenCall {
+  /** The plan as people see it; none if the tool is denied whatever the input. */
+  readonly plan?: JsonObject;
+  readonly verdict: Verdict;
+  /** What was changed in its input. */
+  readonly repairs: readonly Repair[];
 }
 
 /** Runs a function in this process; the only action that is not data. */

@@ -19,6 +19,7 @@ import { recordBackground } from './background.js';
 import { requestConsent } from './consent.js';
 import { execute } from './execute.js';
 import { findTool, forwardOf, isOfModel, rulesFor } from './find.js';
+import { foreseeCall } from './foresee.js';
 import { enterLabels, inSession } from './labels.js';
 import type { CallParts } from './parts.js';
 import { jsonOrNothing, prepare } from './prepare.js';
@@ -32,7 +33,7 @@ const MAX_DEPTH = 16;
 export async function call(parts: CallParts, given: GivenCall): Promise<ToolResult> {
   const { observers } = parts;
   const { world } = parts.workspace;
-  const current = openCall(parts, given, call);
+  const current = openCall(parts, given, { call, foresee: foreseeCall });
   observers.recorder?.begin(current.event, current.snapshot);
   observers.emit?.({ type: 'start', ...current.event });
   const { telemetry } = observers;

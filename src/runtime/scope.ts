@@ -16,7 +16,7 @@ import type { AllowList } from '../core/rule.js';
 import { type Narrowing, NO_NARROWING } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { ContextStore, Stores } from '../core/store.js';
-import type { Tool } from '../core/tool.js';
+import type { ForeseenCall, Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import { listsWithin } from '../policy/rules.js';
 import { askThrough, type Nest, type NestedCallOptions, pauseWhileAsked } from './ask.js';
@@ -119,8 +119,11 @@ export function toBase(snapshot: Snapshot, options: DoorOptions = {}): CallBase 
   return { caller: options.caller ?? CODE, options, snapshot, nesting: OUTERMOST };
 }
 
-/** Makes a call; runtime/call.ts has the only one. */
-type MakeCall = (parts: CallParts, given: GivenCall) => Promise<ToolResult>;
+/** Makes and foresees calls; runtime/call.ts and foresee.ts have the only ones. */
+interface CallMaker {
+  readonly call: (parts: CallParts, given: GivenCall) => Promise<ToolResult>;
+  readonly foresee: (parts: CallParts, ref: string, raw: unknown, base: CallBase) => Promise<ForeseenCall>;
+}
 
 let calls = 0;
 
@@ -130,7 +133,7 @@ export function nextCallId(): string {
 }
 
 /** Opens a call; `make` makes the calls inside it. */
-export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Call {
+export function openCall(parts: CallParts, given: GivenCall, make: CallMaker): Call {
   const { workspace, catalog, observers, stores } = parts;
   const { ref, raw, nesting } = given;
   const { signal } = given.controller;
@@ -144,7 +147,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     setMaxListeners(0, asked.signal);
     const release = onAbort(asked.signal, () => controller.abort(asked.signal.reason));
     try {
-      return await make(parts, { ref: inner, raw: input, controller, ...toNested(parts, call, asked) });
+      return await make.call(parts, { ref: inner, raw: input, controller, ...toNested(parts, call, asked) });
     } finally {
       release();
     }
@@ -183,6 +186,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: MakeCall): Ca
     },
     call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? signal }),
     read: (uri) => nest(uri, {}, { signal, as: 'resource' }),
+    foresee: (inner, input) => make.foresee(parts, inner, input, call),
     delegate: (inner, input) => nest(inner, input, { signal, named: 'by-definition' }),
     whileAsked,
     rights: () => rightsOf(parts, call),

@@ -19,6 +19,7 @@ export function createCallScope(snapshot: Snapshot): CallScope {
     call: refuse,
     delegate: refuse,
     read: refuse,
+    foresee: refuse,
     enter: async () => {},
     whileAsked: () => {},
     rights: () => '',

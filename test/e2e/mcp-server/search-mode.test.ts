@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import type { Json } from '../../../src/core/json.js';
+import { describePlan } from '../../../src/core/plan.js';
 import { estimateTokens } from '../../../src/core/text.js';
 import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
@@ -89,6 +90,79 @@ describe('search mode', () => {
     expect(await ask(client, 'search_tools', { queries: ['zzzzzz'] })).toMatchObject({
       text: 'No tool matches. Try other words.',
     });
+  });
+
+  for (const protocol of some(VERSIONS, 1)) {
+    spec('SRV-98', `says whether a call would run, and runs nothing (${protocol} protocol)`, async () => {
+      const workspace = createTools();
+      workspace.script('touch', shellScript('touch ran; echo ran', '@param n integer A number'));
+      workspace.script('barred', shellScript('echo no', '@param *code_word string A word'));
+      const rules = [
+        'greet(who=Bob,$deny)',
+        'touch($policy=ask)',
+        'barred($deny)',
+        'send($after=untrusted,$policy=ask)',
+      ];
+      workspace.script('fetch', shellScript('echo page', '@label untrusted'));
+      workspace.script('send', shellScript('echo sent'));
+      workspace.config(`[trust]\nrules = ${JSON.stringify(rules)}\n`);
+      const client = await connectStdio(workspace, protocol, SEARCH);
+      const foresee = async (name: string, input: object) => {
+        const { text, code } = await ask(client, 'describe_tool', { name, input });
+        return code ?? JSON.parse(text).call;
+      };
+      expect(await foresee('greet', { who: 'Ada' })).toEqual({
+        outcome: 'runs',
+        reason: expect.any(String),
+        plan: { kind: 'process', timeoutMs: expect.any(Number) },
+      });
+      expect(await foresee('greet', { who: 'Bob' })).toMatchObject({
+        outcome: 'is denied',
+        rule: expect.stringContaining('who=Bob'),
+      });
+      expect(await foresee('deploy', { branch: 'main' })).toMatchObject({ outcome: 'asks a person' });
+      expect(await foresee('touch', { n: '3' })).toMatchObject({
+        outcome: 'asks a person',
+        rule: expect.stringContaining('touch'),
+        repaired: [expect.objectContaining({ path: '/n' })],
+      });
+      expect(await foresee('call_tool', { name: 'greet', input: { who: 'Bob' } })).toMatchObject({
+        outcome: 'is denied',
+      });
+      // Denied whatever the input: no parameters are shown.
+      const barred = JSON.stringify(await foresee('call_tool', { name: 'barred', input: { x: 1 } }));
+      expect(barred).toMatch(/is denied|not_found/);
+      expect(barred).not.toMatch(/code_word|plan/);
+      expect(await foresee('greet', { wo: 'Ada' })).toBe('invalid_input');
+      expect(await foresee('send', {})).toMatchObject({ outcome: 'runs' });
+      await ask(client, 'call_tool', { name: 'fetch' });
+      expect(await foresee('send', {})).toMatchObject({
+        outcome: 'asks a person',
+        rule: expect.stringContaining('$after'),
+      });
+      expect(await foresee('secret', {})).toBe('not_found');
+      expect(JSON.stringify(await foresee('greet', { who: 'Ada' }))).not.toContain(workspace.dir);
+      expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
+      expect(json(await wield(workspace, ['approvals', '--json'])).pending ?? []).toEqual([]);
+    });
+  }
+
+  spec('SRV-98', 'shows the plan to people and code, and verdicts are those of the call', async () => {
+    const workspace = createTools();
+    workspace.config('mode = "search"\n');
+    const input = { name: 'greet', input: { who: 'Ada' } };
+    const { stdout } = await wield(workspace, ['call', 'describe_tool', '--input', JSON.stringify(input)]);
+    const { plan, verdict } = await workspace.toolbox().plan('greet', input.input);
+    expect(verdict.verdict).toBe('allow');
+    expect(JSON.parse(stdout).call).toEqual({ outcome: 'runs', reason: verdict.reason, plan: describePlan(plan) });
+    // Without trust, a model's call is denied, and so is what is foreseen.
+    const result = await workspace.toolbox().call('describe_tool', input, MODEL);
+    const called = await workspace.toolbox().call('greet', input.input, MODEL);
+    expect(result.ok ? (result.structured as { call: Json }).call : result.error.code).toMatchObject({
+      outcome: 'is denied',
+      reason: expect.stringContaining('trust'),
+    });
+    expect(called.ok).toBe(false);
   });
 
   for (const protocol of some(VERSIONS, 1)) {
