@@ -2,7 +2,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { nextTurn } from '../core/async.js';
 import { orNothing } from '../core/error.js';
 import { isAlive } from '../files/process-identity.js';
 import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
@@ -102,8 +102,8 @@ export function createAuditReader(directory: string) {
     },
     /** The same, in pieces: other work is done in between. One at a time. */
     async readInTurns(take: (record: AuditRecord) => void): Promise<void> {
-      for (const _ of readAll(take)) await setImmediate();
-      for (const _ of readEnded(take)) await setImmediate();
+      for (const _ of readAll(take)) await nextTurn();
+      for (const _ of readEnded(take)) await nextTurn();
     },
     /** Number of lines so far that were not whole records. */
     skipped: (): number => skipped + [...positions.values()].filter(({ rest }) => rest.length > 0).length,

@@ -1,7 +1,7 @@
 // Prompts that clients show to their users: which modes they support, and how many may be open at once (SRV-15).
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
+import { pause } from '../core/async.js';
 import { CLIENT_CAPABILITIES, CLIENT_METHODS, type RequestClient } from '../core/client-request.js';
 import { CONSENT_CHOICE, cannotAsk, type Elicit, type ElicitAnswer, type Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
@@ -77,7 +77,7 @@ export function createClientPrompts(): ClientPrompts {
     for (let waited = 0; waited <= MAX_WAIT_MS; waited += RETRY_MS) {
       const prompt = tryOpen(client);
       if (prompt !== undefined) return prompt;
-      await sleep(RETRY_MS);
+      await pause(RETRY_MS);
       signal.throwIfAborted();
     }
     throw tooManyPrompts(asker);

@@ -1,7 +1,7 @@
 // The stdio transport: one JSON-RPC message per line, with limits in both directions.
 
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../core/async.js';
 import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
 import { matches } from '../core/shape.js';
@@ -91,7 +91,7 @@ export class LineTransport {
 
   /** Waits until the client has read enough of its responses. */
   async ready(signal: AbortSignal): Promise<void> {
-    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted) await sleep(READY_POLL_MS);
+    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted) await pause(READY_POLL_MS);
   }
 
   close(): void {
@@ -185,7 +185,7 @@ export class LineTransport {
     const deadline = performance.now() + LAST_RESPONSES_MS;
     const finish = (): void => {
       if (this.#pending.size > 0 && performance.now() < deadline) setTimeout(finish, 5);
-      else void Promise.race([this.flushed(), sleep(LAST_WRITES_MS)]).then(() => this.close());
+      else void Promise.race([this.flushed(), pause(LAST_WRITES_MS)]).then(() => this.close());
     };
     finish();
   };

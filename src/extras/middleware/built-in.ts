@@ -1,12 +1,13 @@
 // The built-in middleware: `retry`, `cache` and `rateLimit`.
 
-import { setTimeout } from 'node:timers/promises';
+import { pauseUnlessAborted } from '../../core/async.js';
 import { ERROR_CODES, isToolError, orNothing, ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
 import type { CacheOptions, RateLimitOptions, RetryOptions } from '../../core/middleware-settings.js';
 import { callerKey } from '../../core/name.js';
 import type { Output } from '../../core/result.js';
 import { count, formatDuration } from '../../core/text.js';
+import { cancelled } from '../../core/time-limit.js';
 import type { Middleware, ServedCall } from '../../runtime/middleware.js';
 
 /**
@@ -206,12 +207,6 @@ function assertAtLeast(what: string, numbers: Readonly<Record<string, number>>, 
 
 // Throws `cancelled` if the call is cancelled.
 async function wait(milliseconds: number, { signal, tool }: ServedCall): Promise<void> {
-  try {
-    await setTimeout(milliseconds, undefined, { signal });
-  } catch (error) {
-    throw new ToolError('cancelled', `${tool.name} was cancelled while it waited`, {
-      hint: 'call it again if that was not intended',
-      cause: error,
-    });
-  }
+  await pauseUnlessAborted(milliseconds, signal);
+  if (signal.aborted) throw cancelled(tool.name, ' while it waited');
 }

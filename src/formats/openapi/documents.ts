@@ -1,6 +1,6 @@
 // Documents that were read, one per file and settings; large ones are read in a thread.
 
-import { setImmediate } from 'node:timers/promises';
+import { nextTurn } from '../../core/async.js';
 import { isToolError, type ToolError } from '../../core/error.js';
 import type { FileIdentity } from '../../core/origin.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
@@ -72,9 +72,9 @@ async function readLarge(file: string, options: PrepareOptions, cache?: Document
   const known = await cache?.load(file, options);
   if (known !== undefined) return known;
   const packed = await packInThread(file, options);
-  await setImmediate();
+  await nextTurn();
   cache?.save(file, options, packed);
-  await setImmediate();
+  await nextTurn();
   return unpack(packed);
 }
 
