@@ -1,7 +1,7 @@
 // Lists the tools of a toolbox for a caller, and surveys the whole catalog.
 
 import { type Catalog, readSettled } from '../catalog/catalog.js';
-import { createToolSearch, type ToolSearch } from '../catalog/search/tool-search.js';
+import type { ToolSearch } from '../catalog/search/tool-search.js';
 import type { References } from '../catalog/skill-references.js';
 import { type Caller, CODE } from '../core/caller.js';
 import { memoize } from '../core/memoize.js';
@@ -124,6 +124,7 @@ export function createSearch(catalog: Catalog, cascade: CascadeResolver): Search
   // Callers of one kind see the same tools, so the index of a kind rarely changes.
   const searches = new Map<Caller['kind'], ToolSearch>();
   return async (query, limit, caller, snapshot) => {
+    const { createToolSearch } = await import('../catalog/search/tool-search.js');
     const search = searches.get(caller.kind) ?? createToolSearch();
     searches.set(caller.kind, search);
     return readSettled(catalog, snapshot, () => {
