@@ -9,7 +9,7 @@ import { createCheck } from './validate.js';
 export interface JsonSchemaOptions extends InspectOptions {
   /** Reject properties that the root does not declare (RUN-3). On for input, off for output. */
   readonly closed?: boolean;
-  /** Inspect the document before the first check only: it was inspected before it was stored. */
+  /** Inspect the document before the first check only: it is part of wield, or was inspected before it was stored. */
   readonly inspected?: boolean;
 }
 

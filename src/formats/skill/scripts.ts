@@ -46,7 +46,7 @@ const INPUT = createJsonSchema(
       stdin: { type: 'string', description: 'Text for its standard input' },
     },
   },
-  { closed: true },
+  { closed: true, inspected: true },
 );
 
 type Owner = Pick<Skill, 'name' | 'directory' | 'owner' | 'metadata' | 'timeoutMs' | 'allowedTools' | 'requires'>;

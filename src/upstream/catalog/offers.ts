@@ -34,8 +34,8 @@ export interface UpstreamOffersOptions {
   readonly follow: ServerSubscriptions['follow'];
 }
 
-const ANY = createJsonSchema({ type: 'object', additionalProperties: true });
-const NONE = createJsonSchema({ type: 'object', properties: {} }, { closed: true });
+const ANY = createJsonSchema({ type: 'object', additionalProperties: true }, { inspected: true });
+const NONE = createJsonSchema({ type: 'object', properties: {} }, { closed: true, inspected: true });
 
 export function createUpstreamOffers({ format, describe, follow }: UpstreamOffersOptions): OfferSource {
   const offersOf = (snapshot: Snapshot, kinds: readonly ServerOffer['kind'][]) =>
