@@ -26,7 +26,6 @@ import {
 import { formatBytes, formatDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
 import { maskAddress } from '../upstream/entries/mask.js';
-import { SERVER_SCHEMA } from '../upstream/entries/schema.js';
 import { allowedServers, allowedSources, signers } from './allowance.js';
 import { approverList, notifyTable } from './approvals.js';
 import { auditSinks, maskSinks } from './audit-sinks.js';
@@ -115,7 +114,7 @@ const PATHS: Value = {
   word: 'search path',
   shape: custom('an array of directories, { external = "…" } and { ignore = "…" }', readPaths, PATHS_SCHEMA),
 };
-const SERVER: Value = { word: 'table', shape: { ...table, schema: SERVER_SCHEMA } };
+const SERVER: Value = { word: 'table', shape: table };
 const CONTEXT_MODE: Value = { word: 'full or readOnDemand', shape: oneOf('full', 'readOnDemand') };
 const PROVIDER: Value = { word: 'anthropic, openai or ollama', shape: oneOf('anthropic', 'openai', 'ollama') };
 const MODEL: Value = { ...TEXT, shape: described(TEXT.shape, 'the name of a model') };

@@ -53,7 +53,7 @@ const issuers = list(issuer, 'an array of tables');
 export const authTable: Shape<readonly IssuerSettings[]> = checked(
   {
     expected: 'a table with an issuer',
-    schema: { anyOf: [issuer.schema, issuers.schema] },
+    toSchema: () => ({ anyOf: [issuer.toSchema(), issuers.toSchema()] }),
     read(value, path, report) {
       if (Array.isArray(value)) return issuers.read(value, path, report);
       const one = issuer.read(value, path, report);

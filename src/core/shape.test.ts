@@ -144,7 +144,7 @@ describe('checks and conversions', () => {
 });
 
 test('a shape has a JSON Schema', () => {
-  expect(SERVER.schema).toEqual({
+  expect(SERVER.toSchema()).toEqual({
     type: 'object',
     properties: {
       command: { type: 'string', pattern: '\\S' },

@@ -25,8 +25,8 @@ export interface Shape<T> {
   readonly expected: string;
   /** What to do if the value does not match; `write` and what is expected by default. */
   readonly hint?: string | undefined;
-  /** The same as JSON Schema, for editors; less strict where JSON Schema cannot say it. */
-  readonly schema: JsonSchema;
+  /** Returns the same as JSON Schema, for editors; less strict where JSON Schema cannot say it. */
+  readonly toSchema: () => JsonSchema;
   /** Of a key of an object that may be missing. */
   readonly optional?: boolean;
   /** Returns the value without its invalid parts, which are reported; undefined if nothing remains. */
@@ -79,7 +79,7 @@ export function custom<T>(
   return {
     expected,
     hint,
-    schema,
+    toSchema: () => schema,
     read(value, path, report) {
       const parsed = parse(value);
       if (parsed === undefined) report(mismatch(path, value, expected, hint));
@@ -144,7 +144,7 @@ export function described<S extends Shape<unknown>>(shape: S, expected: string, 
 export function list<T>(item: Shape<T>, expected = 'an array'): Shape<readonly T[]> {
   return {
     expected,
-    schema: { type: 'array', items: item.schema },
+    toSchema: () => ({ type: 'array', items: item.toSchema() }),
     read(value, path, report) {
       if (Array.isArray(value)) {
         const items = value.map((one, at) => item.read(one, [...path, at], report));
@@ -179,11 +179,11 @@ export function record<T>(
 ): Shape<Readonly<Record<string, T>>> {
   return {
     expected,
-    schema: {
+    toSchema: () => ({
       type: 'object',
       ...(keyPattern === undefined ? {} : { propertyNames: { pattern: keyPattern } }),
-      additionalProperties: item.schema,
-    },
+      additionalProperties: item.toSchema(),
+    }),
     read(value, path, report) {
       if (!isRecord(value)) {
         report(mismatch(path, value, expected));
@@ -229,14 +229,14 @@ export function object<const F extends Fields>(
     expected,
     hint,
     fields,
-    schema: {
+    toSchema: () => ({
       type: 'object',
-      properties: mapValues(fields, ({ schema, optional: mayBeMissing = false }) =>
-        nullIsMissing && mayBeMissing ? orNull(schema) : schema,
+      properties: mapValues(fields, ({ toSchema, optional: mayBeMissing = false }) =>
+        nullIsMissing && mayBeMissing ? orNull(toSchema()) : toSchema(),
       ),
       ...(required.length === 0 ? {} : { required }),
       ...(unknown === 'report' ? { additionalProperties: false } : {}),
-    },
+    }),
     read(value, path, report) {
       if (!isRecord(value)) {
         report(mismatch(path, value, expected, hint));
@@ -286,7 +286,7 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
   return {
     ...shape,
     expected: `${shape.expected} or null`,
-    schema: orNull(shape.schema),
+    toSchema: () => orNull(shape.toSchema()),
     read: (value, path, report) => (value === null ? null : shape.read(value, path, report)),
   };
 }
@@ -298,7 +298,7 @@ export function either<const S extends readonly Shape<unknown>[]>(
 ): Shape<Infer<S[number]>> {
   return {
     expected,
-    schema: { anyOf: shapes.map(({ schema }) => schema) },
+    toSchema: () => ({ anyOf: shapes.map(({ toSchema }) => toSchema()) }),
     read(value, path, report) {
       for (const shape of shapes) {
         const { value: read, faults } = readShape(shape, value, path);
@@ -318,15 +318,15 @@ export function tagged<const S extends Readonly<Record<string, Shape<unknown>>>>
   const head = object({ [tag]: oneOf(...Object.keys(shapes)) }, { unknown: 'drop' });
   return {
     expected: `an object with ${tag}`,
-    schema: {
+    toSchema: () => ({
       type: 'object',
       required: [tag],
       properties: { [tag]: { enum: Object.keys(shapes) } },
-      anyOf: Object.entries(shapes).map(([kind, { schema }]) => ({
-        ...schema,
-        properties: { ...(schema.properties as JsonObject), [tag]: { const: kind } },
-      })),
-    },
+      anyOf: Object.entries(shapes).map(([kind, { toSchema }]) => {
+        const schema = toSchema();
+        return { ...schema, properties: { ...(schema.properties as JsonObject), [tag]: { const: kind } } };
+      }),
+    }),
     read(value, path, report) {
       const kind = isRecord(value) && Object.hasOwn(value, tag) ? value[tag] : undefined;
       if (typeof kind === 'string' && Object.hasOwn(shapes, kind))
@@ -344,7 +344,7 @@ export function tagged<const S extends Readonly<Record<string, Shape<unknown>>>>
 export function checked<T>(shape: Shape<T>, find: (value: T, fail: Fail) => void, keywords: JsonSchema = {}): Shape<T> {
   return {
     ...shape,
-    schema: { ...shape.schema, ...keywords },
+    toSchema: () => ({ ...shape.toSchema(), ...keywords }),
     read(value, path, report) {
       const read = shape.read(value, path, report);
       if (read === undefined) return undefined;
@@ -390,32 +390,34 @@ export function withKey(key: string): JsonSchema {
 }
 
 /** Milliseconds, written as text with a unit or as a number of seconds. */
-export const duration = custom(
-  'a duration such as "30s"',
-  (value) => (typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined),
-  {
+export const duration: Shape<number> = {
+  ...custom('a duration such as "30s"', (value) =>
+    typeof value === 'string' || typeof value === 'number' ? parseDuration(String(value)) : undefined,
+  ),
+  toSchema: (): JsonSchema => ({
     anyOf: [
       { type: 'string', pattern: toTrimmedPattern(DURATION) },
       { type: 'number', minimum: 0.001, exclusiveMaximum: 2 ** 31 / 1000 },
     ],
-  },
-);
+  }),
+};
 
 /** Bytes, written as text with a unit or as a number. */
-export const size = custom(
-  'a size such as "16M"',
-  (value) => (typeof value === 'string' || Number.isSafeInteger(value) ? parseBytes(String(value)) : undefined),
-  {
+export const size: Shape<number> = {
+  ...custom('a size such as "16M"', (value) =>
+    typeof value === 'string' || Number.isSafeInteger(value) ? parseBytes(String(value)) : undefined,
+  ),
+  toSchema: (): JsonSchema => ({
     anyOf: [
       { type: 'string', pattern: toTrimmedPattern(BYTES) },
       { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
     ],
-  },
-);
+  }),
+};
 
 /** One string or an array of strings, as an array. */
 export const stringOrStrings = custom<readonly string[]>(
   'a string or an array of strings',
   (value) => (typeof value === 'string' ? [value] : matches(strings, value) ? value : undefined),
-  { anyOf: [string.schema, strings.schema] },
+  { anyOf: [string.toSchema(), strings.toSchema()] },
 );

@@ -187,7 +187,7 @@ const SOURCES = list(
 const SERVER = open({ name: string, package: string, wanted: nullable(string), version: string, integrity: string });
 /** A whole file. */
 export const LOCK = open({
-  version: { ...number, schema: { type: 'number', maximum: VERSION } },
+  version: { ...number, toSchema: () => ({ type: 'number', maximum: VERSION }) },
   sources: SOURCES,
   servers: optional(list(SERVER)),
 });

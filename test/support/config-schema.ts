@@ -7,10 +7,14 @@ import type { Json, JsonObject } from '../../src/core/json.js';
 import type { JsonSchema } from '../../src/core/schema.js';
 import { SERVER_NAME_SCHEMA, SERVER_SCHEMA } from '../../src/upstream/entries/schema.js';
 
-const NAMED_SERVER = {
-  ...SERVER_SCHEMA,
-  required: ['name'],
-  properties: { ...(SERVER_SCHEMA.properties as JsonObject), name: SERVER_NAME_SCHEMA },
+// Keys whose entries have a reader of their own.
+const SERVERS: Readonly<Record<string, JsonSchema>> = {
+  'mcpServers.*': SERVER_SCHEMA,
+  'mcp.servers': {
+    ...SERVER_SCHEMA,
+    required: ['name'],
+    properties: { ...(SERVER_SCHEMA.properties as JsonObject), name: SERVER_NAME_SCHEMA },
+  },
 };
 
 interface Table {
@@ -27,7 +31,11 @@ export function toConfigSchema(): JsonSchema {
   // Also an array of its rules, by the rules of TOML, each with the profiles after it.
   const rules = {
     type: 'array',
-    items: { ...sandboxRule.schema, propertyNames: PROFILE_NAME_SCHEMA, additionalProperties: sandboxTable.schema },
+    items: {
+      ...sandboxRule.toSchema(),
+      propertyNames: PROFILE_NAME_SCHEMA,
+      additionalProperties: sandboxTable.toSchema(),
+    },
   };
   return {
     ...rest,
@@ -52,15 +60,15 @@ function add(table: Table, [step, ...rest]: readonly string[], schema: JsonSchem
 function toKeySchema(name: string): JsonSchema {
   const { shape, description } = KEYS[name]!;
   const text = description.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  const schema = SERVERS[name] ?? shape.toSchema();
   if (ARRAYS.includes(name)) {
-    const item = name === 'mcp.servers' ? NAMED_SERVER : shape.schema;
     // `[middleware]` is read like `[[middleware]]`.
-    return { description: text, anyOf: [{ type: 'array', items: item }, item] };
+    return { description: text, anyOf: [{ type: 'array', items: schema }, schema] };
   }
   const value = DEFAULT_VALUES.get(name);
   return {
     description: text,
-    ...shape.schema,
+    ...schema,
     ...(value === undefined ? {} : { default: JSON.parse(formatValue(name, value)) as Json }),
   };
 }

@@ -24,12 +24,12 @@ const define = (name: string, title: string, schema: JsonSchema): JsonSchema => 
 export const FILE_SCHEMAS = {
   config: define('config', 'config.toml of wield', toConfigSchema()),
   tools: define('tools', 'tools.json of a skill', {
-    anyOf: [DESCRIPTOR.schema, DESCRIPTOR.fields.tools.schema],
+    anyOf: [DESCRIPTOR.toSchema(), DESCRIPTOR.fields.tools.toSchema()],
   }),
   skill: define('skill', 'Frontmatter of a SKILL.md', SKILL_SCHEMA),
   mcp: define('mcp', 'mcp.json: MCP servers', SERVERS_FILE_SCHEMA),
-  lock: define('lock', 'wield.lock', LOCK.schema),
+  lock: define('lock', 'wield.lock', LOCK.toSchema()),
   recording: define('recording', 'A line of a recording', {
-    anyOf: Object.values(LINES).map(({ schema }) => schema),
+    anyOf: Object.values(LINES).map(({ toSchema }) => toSchema()),
   }),
 } as const satisfies Record<string, JsonSchema>;

@@ -7,13 +7,13 @@ import { PATHS_SCHEMA } from '../../core/search-path.js';
 import { duration, stringOrStrings, text, when, withKey } from '../../core/shape.js';
 import { PROMOTIONS, TYPES } from './metadata.js';
 
-const FILLED = text().schema;
+const FILLED = text().toSchema();
 const orNull = (...schemas: readonly JsonSchema[]): JsonSchema => ({ anyOf: [...schemas, { type: 'null' }] });
 
 const TRUST = orNull({
   type: 'object',
   required: ['rules'],
-  properties: { rules: stringOrStrings.schema },
+  properties: { rules: stringOrStrings.toSchema() },
   additionalProperties: false,
 });
 
@@ -38,11 +38,11 @@ const PARAMS = orNull({
 
 // A skill only narrows.
 const RATE_LIMIT: JsonSchema = {
-  allOf: [middlewareEntry.schema, { properties: { use: { const: 'rate-limit' } } }],
+  allOf: [middlewareEntry.toSchema(), { properties: { use: { const: 'rate-limit' } } }],
 };
 
 // A list or text says something else.
-const REQUIRES: JsonSchema = { anyOf: [openRequirements.schema, { not: { type: 'object' } }] };
+const REQUIRES: JsonSchema = { anyOf: [openRequirements.toSchema(), { not: { type: 'object' } }] };
 
 const METADATA: JsonSchema = {
   properties: {
@@ -51,7 +51,7 @@ const METADATA: JsonSchema = {
     params: PARAMS,
     delegate: orNull(FILLED, { type: 'object', required: ['code'], properties: { code: FILLED } }),
     $inherit: orNull({ const: false }, FILLED, { type: 'array', items: FILLED }),
-    timeout: orNull(duration.schema),
+    timeout: orNull(duration.toSchema()),
     requires: REQUIRES,
     trust: TRUST,
     middleware: orNull({ type: 'array', items: RATE_LIMIT }, RATE_LIMIT),
@@ -60,7 +60,7 @@ const METADATA: JsonSchema = {
   },
 };
 
-const ALLOWED_TOOLS = orNull(stringOrStrings.schema);
+const ALLOWED_TOOLS = orNull(stringOrStrings.toSchema());
 
 export const SKILL_SCHEMA: JsonSchema = {
   type: 'object',

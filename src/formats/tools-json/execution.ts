@@ -56,7 +56,7 @@ const ANY_INTEGER = integer(Number.MIN_SAFE_INTEGER);
 const integers = custom<readonly number[]>(
   'an array of integers',
   (value) => (Array.isArray(value) && value.every((one) => Number.isSafeInteger(one)) ? value : undefined),
-  { type: 'array', items: ANY_INTEGER.schema },
+  { type: 'array', items: ANY_INTEGER.toSchema() },
 );
 
 const COMMAND = { script: optionalText, binary: optionalText, subcommand: optionalString, args: optional(strings) };

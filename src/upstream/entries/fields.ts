@@ -58,7 +58,7 @@ function secret(field: string): Shape<string> {
   const text = value(field);
   return {
     ...text,
-    schema: { anyOf: [text.schema, command.schema] },
+    toSchema: () => ({ anyOf: [text.toSchema(), command.toSchema()] }),
     read(given, path, report) {
       const read = isRecord(given) ? command.read(given, path, report) : given;
       return read === undefined && given !== undefined ? undefined : text.read(read, path, report);
@@ -127,7 +127,7 @@ const DASHED_IDP = converted(
 );
 const IDP: Shape<Infer<typeof PLAIN_IDP>> = {
   ...PLAIN_IDP,
-  schema: { anyOf: [PLAIN_IDP.schema, DASHED_IDP.schema] },
+  toSchema: () => ({ anyOf: [PLAIN_IDP.toSchema(), DASHED_IDP.toSchema()] }),
   read(given, path, report) {
     const isDashed = isRecord(given) && Object.keys(given).some((key) => key.startsWith('client-'));
     return (isDashed ? DASHED_IDP : PLAIN_IDP).read(given, path, report);

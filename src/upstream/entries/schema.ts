@@ -2,17 +2,17 @@
 
 import { type Json, mapValues } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { when } from '../../core/shape.js';
+import { type Shape, when } from '../../core/shape.js';
 import { FOREIGN_RESTRICTIONS, HTTP_TYPES, MAX_NAME } from './entry.js';
 import { COMMON, HTTP, STDIO } from './fields.js';
 import { SANDBOX_TABLE } from './sandbox.js';
 
-const schemasOf = (fields: Readonly<Record<string, { readonly schema: JsonSchema }>>): Record<string, JsonSchema> =>
-  mapValues(fields, ({ schema }) => schema);
+const schemasOf = (fields: Readonly<Record<string, Shape<unknown>>>): Record<string, JsonSchema> =>
+  mapValues(fields, ({ toSchema }) => toSchema());
 
 // Unknown keys that allow more are left out with a warning.
 const PERMISSIONS = { '^allow': {} };
-const { properties: parts, ...table } = SANDBOX_TABLE.schema as { properties: Record<string, JsonSchema> };
+const { properties: parts, ...table } = SANDBOX_TABLE.toSchema() as { properties: Record<string, JsonSchema> };
 const SANDBOX: JsonSchema = {
   ...table,
   properties: mapValues(parts, (part) => ({ ...part, patternProperties: PERMISSIONS })),
