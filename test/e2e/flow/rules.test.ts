@@ -94,13 +94,16 @@ describe.concurrent('rules over what a session has read', () => {
   });
 
   spec('FLW-4', 'what was read never allows more: an earlier $after does not shadow a rule that denies', async () => {
-    const workspace = createLabelled(`allowed-tools = ["read_mail fetch_page", "note($after=untrusted,$policy=ask)"]
+    const workspace =
+      createLabelled(`allowed-tools = ["read_mail fetch_page send_mail", "note($after=untrusted,$policy=ask)"]
 [trust]
-rules = ["send_mail($after=untrusted,$policy=ask)", "send_mail($policy=deny)", "#untrusted($policy=allow)"]\n`);
+rules = ["send_mail($after=untrusted,$policy=ask)", "send_mail(to=mallory,$policy=deny)", "#untrusted($policy=allow)"]\n`);
     const toolbox = workspace.open();
     const caller = inSession('one');
     for (const ref of ['fetch_page', 'read_mail']) expect(await outcome(toolbox, ref, caller)).toBe('ran');
-    for (const ref of ['send_mail', 'note']) expect(await outcome(toolbox, ref, caller)).toBe('denied');
+    expect(await outcome(toolbox, 'send_mail', caller, { to: 'mallory' })).toBe('denied');
+    expect(await outcome(toolbox, 'send_mail', caller, { to: 'ada' })).toBe('needs_approval');
+    expect(await outcome(toolbox, 'note', caller)).toBe('denied');
   });
 
   spec('FLW-4', 'a label in a rule that allows selects nothing, and $after in one is invalid', async () => {
