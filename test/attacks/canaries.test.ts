@@ -1,9 +1,17 @@
 // Secrets of every kind of reference are searched, in all encodings, wherever they could be shown, stored or inherited.
 
-import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'vitest';
+import {
+  type Canaries,
+  createCanary,
+  createSearch,
+  createVault,
+  KINDS,
+  refer,
+  type Search,
+  searchFiles,
+  searchProcesses,
+} from '../support/canaries.js';
 import { wield } from '../support/cli.js';
 import { listen } from '../support/http.js';
 import { openPage, type Page } from '../support/page.js';
@@ -12,68 +20,11 @@ import { spec } from '../support/spec.js';
 import { trustNow } from '../support/trusted.js';
 import { createUpstreamWorkspace, type UpstreamWorkspace } from '../support/upstream-workspace.js';
 
-/** Where each secret comes from: a variable, a file, a command or the keychain; for a server, a header, a tool or an API. */
-const KINDS = ['variable', 'file', 'command', 'keychain'] as const;
+/** What uses secrets: a server, a header, a tool or an API. */
 const USERS = ['server', 'header', 'tool', 'api'] as const;
 const NAMES = USERS.flatMap((user) => KINDS.map((kind) => `${user}_${kind}`));
 
-type Canaries = Readonly<Record<string, string>>;
-
-// With characters that every encoding changes, and random in every part.
-const createCanaries = (): Canaries => {
-  const random = (): string => randomBytes(9).toString('base64url');
-  return Object.fromEntries(NAMES.map((name) => [name, `${random()}"/+&=% ${random()}`]));
-};
-
-/**
- * Returns what is searched: both halves of a secret as it is, in JSON, in a URL, in hexadecimal, and in Base64 after anything.
- * A half is what is left of a secret that was cut before it was redacted.
- */
-function formsOf(secret: string): string[] {
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  const hex = Buffer.from(secret).toString('hex');
-  const base64 = ['', 'x', 'xx'].map((before) => {
-    const text = Buffer.from(before + secret).toString('base64url');
-    // Without the characters that depend on what is around the secret.
-    return text.slice(before === '' ? 0 : before.length + 1, -2);
-  });
-  const forms = [secret, inJson, encodeURIComponent(secret), hex, hex.toUpperCase(), ...base64];
-  return forms.flatMap((form) => [form.slice(0, form.length / 2), form.slice(form.length / 2)]);
-}
-
-/** Collects the places that were searched, and what was found in them. */
-function createSearch(canaries: Canaries) {
-  const forms = Object.entries(canaries).map(([name, secret]) => [name, formsOf(secret)] as const);
-  const places = new Set<string>();
-  const found: string[] = [];
-  return {
-    canaries,
-    places,
-    found,
-    /** Searches a text; `mayHave` are the secrets that belong there. */
-    look(place: string, text: string, mayHave: (name: string) => boolean = () => false): void {
-      places.add(place);
-      const plain = text.replaceAll('+', '-').replaceAll('/', '_');
-      for (const [name, all] of forms)
-        for (const [at, form] of all.entries())
-          if (!mayHave(name) && (text.includes(form) || (at > 9 && plain.includes(form))))
-            found.push(`${name} in ${place}, form ${at}`);
-    },
-  };
-}
-
-type Search = ReturnType<typeof createSearch>;
-
-/** Returns the reference to a secret of this kind. */
-function refer(name: string, vault: string): { readonly json: unknown; readonly toml: string } {
-  if (name.endsWith('command')) return { json: { cmd: ['vault', name] }, toml: `{ cmd = ["vault", "${name}"] }` };
-  const text = name.endsWith('variable')
-    ? `\${CANARY_${name}}`
-    : name.endsWith('file')
-      ? `file:${vault}/${name}`
-      : `keychain:${name}`;
-  return { json: text, toml: JSON.stringify(text) };
-}
+const createCanaries = (): Canaries => Object.fromEntries(NAMES.map((name) => [name, createCanary()]));
 
 const SPY = 'env > "$(dirname "$0")/../../seen-by-$(basename "$0")"';
 const SHOW = [
@@ -90,23 +41,7 @@ const script = (text: string, ...tags: readonly string[]): string =>
 /** Creates a workspace where everything that can use a secret uses one of each kind. */
 function createCanaryWorkspace(canaries: Canaries, origin: string): UpstreamWorkspace & { readonly vault: string } {
   const workspace = createUpstreamWorkspace();
-  const vault = join(workspace.home, '..', 'vault');
-  const bin = join(workspace.home, '..', 'bin');
-  for (const directory of [vault, bin]) mkdirSync(directory);
-  for (const [name, secret] of Object.entries(canaries)) writeFileSync(join(vault, name), `${secret}\n`);
-  // Both password managers print the secret that their last argument names.
-  for (const name of ['vault', 'secret-tool']) {
-    writeFileSync(
-      join(bin, name),
-      `#!/bin/sh\nfor last; do :; done\nenv > "${bin}/$last.seen"\ncat "${vault}/$last"\n`,
-    );
-    chmodSync(join(bin, name), 0o755);
-  }
-  const variables = NAMES.filter((name) => name.endsWith('variable')).map((name) => [
-    `CANARY_${name}`,
-    canaries[name]!,
-  ]);
-  Object.assign(workspace.env, { PATH: `${bin}:${workspace.env.PATH}`, ...Object.fromEntries(variables) });
+  const vault = createVault(workspace, canaries);
   const of = (user: string, kind: string) => refer(`${user}_${kind}`, vault);
   const far = {
     mode: 'leaks',
@@ -230,23 +165,8 @@ async function searchServer(workspace: UpstreamWorkspace, { look }: Search): Pro
     expect([sign, answers.includes(sign)]).toEqual([sign, true]);
   for (const [at, line] of server.lines.entries()) look(`line ${at} of wield serve`, line);
   look('the log of wield serve', server.stderr());
-  searchProcesses(workspace, { look });
+  searchProcesses(workspace.starts('spy'), { look });
   expect(await server.close()).toBe(0);
-}
-
-/** Command lines and names, which core dumps are called by, of all processes, and the environments of those without secrets. */
-function searchProcesses(workspace: UpstreamWorkspace, { look }: Pick<Search, 'look'>): void {
-  const read = (path: string): string => {
-    try {
-      return readFileSync(path, 'utf8');
-    } catch {
-      return '';
-    }
-  };
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  for (const file of ['cmdline', 'comm', 'stat'])
-    look(`/proc/*/${file}`, pids.map((pid) => read(`/proc/${pid}/${file}`)).join('\n'));
-  for (const pid of workspace.starts('spy')) look('the environment of another server', read(`/proc/${pid}/environ`));
 }
 
 const MODEL = { kind: 'model', door: 'mcp' };
@@ -268,18 +188,6 @@ async function searchPage(page: Page, { look }: Search): Promise<void> {
   }
   look('the recording of the page', (await page.get('/api/recording')).text);
   look('stderr of wield ui', page.stderr());
-}
-
-/** Every file below the home and the project, with its name. */
-function searchFiles(workspace: UpstreamWorkspace, { look }: Search): void {
-  for (const root of [workspace.home, workspace.dir, join(workspace.home, '../bin')])
-    for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
-      const path = join(entry.parentPath, entry.name);
-      look(`the name of ${path}`, path);
-      // The commands of a person have the variables of that person.
-      const mayHave = path.endsWith('.seen') ? (name: string) => name.endsWith('variable') : undefined;
-      if (entry.isFile()) look(path, readFileSync(path, 'latin1'), mayHave);
-    }
 }
 
 spec(
