@@ -136,25 +136,26 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   const configurationOf = createConfigurationHash(workdir);
   const lockOf = (server: ServerEntry): string => join(wieldHome, 'starting', configurationOf(server));
   const serverSecrets = createServerSecrets(secrets);
-  let loaded: Promise<Pool> | undefined;
-  const load = (): Promise<Pool> => {
-    loaded ??= import('./load-pool.js').then(({ loadPool }) =>
-      loadPool({
-        ...options,
-        registryOf: options.servers.origins.of,
-        serverSecrets,
-        configurationOf,
-        lockOf,
-        listings: format.listings,
-      }),
-    );
-    return loaded;
+  const load = async () => {
+    const { toStartSettings } = await import('./connection/open.js');
+    const { loadPool } = await import('./load-pool.js');
+    const pool = loadPool({
+      ...options,
+      registryOf: options.servers.origins.of,
+      serverSecrets,
+      configurationOf,
+      lockOf,
+      listings: format.listings,
+    });
+    return { pool, toStartSettings };
   };
+  let loaded: ReturnType<typeof load> | undefined;
   type Use<T> = (pool: Pool, settings: StartSettings) => Promise<T>;
   const withPool = async <T>(server: ServerEntry, snapshot: Snapshot, use: Use<T>): Promise<T> => {
     try {
-      const { toStartSettings } = await import('./connection/open.js');
-      return await use(await load(), toStartSettings(server, snapshot));
+      loaded ??= load();
+      const { pool, toStartSettings } = await loaded;
+      return await use(pool, toStartSettings(server, snapshot));
     } catch (error) {
       throw redactError(toToolError(error), serverSecrets.of(server.name));
     }
@@ -178,7 +179,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     acquire,
     close: async () => {
       subscriptions.close();
-      await (await loaded)?.close();
+      await (await loaded)?.pool.close();
     },
     redact: (output, server) => redactOutput(output, serverSecrets.of(server)),
     redactProgress: (progress, server) => redactValue(progress, serverSecrets.of(server)),
@@ -211,7 +212,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     expandCredentials: createCredentials(join(wieldHome, 'config.toml'), world),
     files: options.servers.files,
     refresh,
-    connection: async (server) => (await loaded)?.describe(server),
+    connection: async (server) => (await loaded)?.pool.describe(server),
     states: (snapshot) => [
       ...format.states(snapshot),
       ...snapshot.servers.blocked.map(

@@ -17,6 +17,7 @@ import { assertWholeServer, keepsSandbox, serverProfiles } from '../entries/sand
 import type { RemoteRunOptions } from './run.js';
 
 export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remote'> {
+  let running: Promise<typeof import('./run.js')> | undefined;
   const addSandbox = async (
     plan: RemotePlan,
     entry: StdioServer,
@@ -58,7 +59,8 @@ export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remot
       return identifyServer(entry, sandbox, snapshot, options);
     },
     async run(plan, scope) {
-      const { runRemote } = await import('./run.js');
+      running ??= import('./run.js');
+      const { runRemote } = await running;
       const output = await runRemote(plan, scope, options);
       if (plan.sandbox === undefined) return output;
       const { reportSandbox } = await import('../../process/sandbox/report.js');
