@@ -68,6 +68,8 @@ export async function commit(options: CommitOptions): Promise<void> {
   }
   try {
     await finishRecorded(journal, environment);
+    // While the journal is there, the next command repeats what failed.
+    collectGarbage(paths);
     removeJournal(paths);
   } catch (error) {
     // The journal stays, and the next command finishes the change.
