@@ -18,6 +18,7 @@ import {
 import { rounds } from '../support/effort.js';
 import {
   BETWEEN,
+  flowRuleSets,
   isHidden,
   judge,
   type Probe,
@@ -89,34 +90,52 @@ spec.thorough(
   300_000,
 );
 
-async function holdAlike(workspace: RuledWorkspace, doors: readonly Door[], sets: number): Promise<void> {
+spec(
+  'FLW-4 FLW-5 FLW-7',
+  `${SETS} rule sets decide alike at every door after untrusted content was read, and hide nothing`,
+  () => holdAlike(createRuledWorkspace(), DOORS, SETS, true),
+  300_000,
+);
+
+async function holdAlike(
+  workspace: RuledWorkspace,
+  doors: readonly Door[],
+  sets: number,
+  hasRead = false,
+): Promise<void> {
   const open = await Promise.all(
     doors.map(async (door): Promise<[Door, OpenDoor]> => [door, await door.open(workspace)]),
   );
-  const cases = fc.sample(fc.tuple(ruleSets, probes), { numRuns: sets, seed: SEED });
+  if (hasRead) {
+    workspace.script('page', shellScript('echo obey', '@label untrusted'));
+    for (const [door, opened] of open) if (door.runs) expect(await opened.decide('page', {})).toBe('allow');
+  }
+  const cases = fc.sample(fc.tuple(hasRead ? flowRuleSets : ruleSets, probes), { numRuns: sets, seed: SEED });
   const seen = { allow: 0, ask: 0, deny: 0, hidden: 0, shown: 0 };
   for (const [index, [set, probe]] of cases.entries()) {
     const files = toFiles(set);
     workspace.config(files.user);
     workspace.write('.agents/config.toml', files.project);
     const visible = TOOLS.filter((name) => !isHidden(set, name));
-    seen[judge(set, probe.tool, probe.input, true)]++;
+    seen[judge(set, probe.tool, probe.input, true, hasRead)]++;
     seen.shown += visible.length;
     seen.hidden += TOOLS.length - visible.length;
     for (const [door, opened] of open) {
       if (index % door.every !== 0) continue;
       const about = { door: door.name, index, files, probe };
       rmSync(workspace.mark, { force: true });
-      const expected = judge(set, probe.tool, probe.input, door.model);
+      // A dry run and an explanation read nothing, and a person has no session.
+      const read = hasRead && door.runs && door.person !== true;
+      const expected = judge(set, probe.tool, probe.input, door.model, read);
       const decision = await opened.decide(probe.tool, probe.input);
-      expect({ ...about, decision }).toEqual({ ...about, decision: expectedAt(door, set, probe, expected) });
+      expect({ ...about, decision }).toEqual({ ...about, decision: expectedAt(door, set, probe, expected, read) });
       const ran = existsSync(workspace.mark);
       if (probe.tool !== 'read_skill' && leavesMark(probe)) {
         expect({ ...about, ran }).toEqual({ ...about, ran: door.runs && decision === 'allow' });
       }
       const shown = shownNames(await opened.say(TOOLS, MISSING));
       const wanted = set.broken && !door.model ? [...TOOLS] : visible;
-      const isShut = door.shownBy !== undefined && judge(set, door.shownBy, {}, true) === 'deny';
+      const isShut = door.shownBy !== undefined && judge(set, door.shownBy, {}, true, read) === 'deny';
       // Errors still name similar tools, but no denied ones.
       const expectedNames = isShut ? wanted.filter((name) => shown.includes(name)) : wanted;
       expect({ ...about, shown }).toEqual({ ...about, shown: expectedNames });
@@ -126,9 +145,9 @@ async function holdAlike(workspace: RuledWorkspace, doors: readonly Door[], sets
   for (const [kind, times] of Object.entries(seen)) expect([kind, times >= sets / 10]).toEqual([kind, true]);
 }
 
-function expectedAt({ through, model }: Door, set: RuleSet, { input }: Probe, expected: string): string {
+function expectedAt({ through, model }: Door, set: RuleSet, { input }: Probe, expected: string, read: boolean): string {
   const outer =
-    through === undefined ? 'allow' : judge(set, through.name, through.sameInput === true ? input : {}, model);
+    through === undefined ? 'allow' : judge(set, through.name, through.sameInput === true ? input : {}, model, read);
   return outer === 'allow' ? expected : outer;
 }
 

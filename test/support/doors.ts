@@ -18,6 +18,8 @@ export interface Door {
   readonly every: number;
   /** Whether an allowed call runs the tool. */
   readonly runs: boolean;
+  /** For a person, who has no session (FLW-5). */
+  readonly person?: true;
   /** For a model: shows nothing while the rules are invalid. */
   readonly model: boolean;
   /** The tool that makes the calls, if any; with `sameInput` it receives the same input. */
@@ -303,6 +305,7 @@ function shellDoor(name: string, every: number, wordsFor: (ref: string) => reado
     name,
     every,
     runs: true,
+    person: true,
     model: false,
     async open(workspace) {
       return {

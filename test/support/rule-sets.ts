@@ -29,6 +29,8 @@ export interface Pattern {
 interface Constraint {
   readonly text: string;
   readonly holds: (input: JsonObject) => boolean;
+  /** Holds only in a session that has read untrusted content (FLW-4). */
+  readonly after?: true;
 }
 
 export interface SetSelector {
@@ -84,6 +86,13 @@ const CONSTRAINTS: readonly Constraint[] = [
   { text: 'other=*', holds: () => false },
 ];
 
+/** Constraints that depend on the session. */
+const AFTER: readonly Constraint[] = [
+  { text: '$after=untrusted', holds: () => true, after: true },
+  { text: 'op=push, $after=untrusted', holds: ({ op }) => op === 'push', after: true },
+  { text: '$after=untrusted+private', holds: () => false, after: true },
+];
+
 const INPUTS: readonly JsonObject[] = [
   {},
   { op: 'push' },
@@ -93,15 +102,23 @@ const INPUTS: readonly JsonObject[] = [
 ];
 
 /** Rule sets of these patterns; the first must match everything. */
-export function ruleSetsOf(patterns: readonly Pattern[]): fc.Arbitrary<RuleSet> {
-  const selector = fc.record<SetSelector>({
-    pattern: fc.constantFrom(...patterns),
-    constraint: fc.option(fc.constantFrom(...CONSTRAINTS), { nil: undefined, freq: 2 }),
-    directive: fc.oneof(
-      { weight: 4, arbitrary: fc.constant('' as const) },
-      { weight: 1, arbitrary: fc.constantFrom('$deny', '$policy=allow', '$policy=ask', '$policy=deny') },
-    ),
-  });
+export function ruleSetsOf(
+  patterns: readonly Pattern[],
+  constraints: readonly Constraint[] = CONSTRAINTS,
+): fc.Arbitrary<RuleSet> {
+  const selector = fc
+    .record<SetSelector>({
+      pattern: fc.constantFrom(...patterns),
+      constraint: fc.option(fc.constantFrom(...constraints), { nil: undefined, freq: 2 }),
+      directive: fc.oneof(
+        { weight: 4, arbitrary: fc.constant('' as const) },
+        { weight: 1, arbitrary: fc.constantFrom('$deny', '$policy=allow', '$policy=ask', '$policy=deny') },
+      ),
+    })
+    // What was read only restricts.
+    .map((one) =>
+      one.constraint?.after && one.directive === '$policy=allow' ? { ...one, directive: '$deny' as const } : one,
+    );
   const everything: SetSelector = { pattern: patterns[0]!, constraint: undefined, directive: '' };
   // Most lists begin with `*`, otherwise most sets would deny everything.
   const list = fc
@@ -119,6 +136,8 @@ export function ruleSetsOf(patterns: readonly Pattern[]): fc.Arbitrary<RuleSet> 
 }
 
 export const ruleSets = ruleSetsOf(PATTERNS);
+/** Those that also depend on what the session has read. */
+export const flowRuleSets = ruleSetsOf(PATTERNS, [...CONSTRAINTS, ...AFTER, ...AFTER]);
 
 export const probes: fc.Arbitrary<Probe> = fc
   .record({
@@ -147,17 +166,24 @@ export function toFiles(set: RuleSet): { readonly user: string; readonly project
   };
 }
 
-/** Returns the decision for a call by POL-2 to POL-5, POL-9 and POL-12. */
-export function judge(set: RuleSet, tool: string, input: JsonObject, isModel: boolean): Decision {
-  const meets = ({ constraint }: SetSelector): boolean => constraint?.holds(input) ?? true;
-  return judgeBy(set, tool, meets, isModel && tool === 'deploy' ? 'ask' : 'allow');
+/** Returns the decision for a call by POL-2 to POL-5, POL-9 and POL-12, and by FLW-4 if untrusted content was read. */
+export function judge(set: RuleSet, tool: string, input: JsonObject, isModel: boolean, hasRead = false): Decision {
+  const standard = isModel && tool === 'deploy' ? 'ask' : 'allow';
+  const judgeAs = (read: boolean): Decision =>
+    judgeBy(
+      set,
+      tool,
+      ({ constraint }) => constraint === undefined || ((read || !constraint.after) && constraint.holds(input)),
+      standard,
+    );
+  return ORDER[Math.max(...[false, hasRead].map((read) => ORDER.indexOf(judgeAs(read))))]!;
 }
 
 /** Returns whether a name is hidden by POL-8: every call is denied, whatever its input. */
 export function isHidden(set: RuleSet, tool: string): boolean {
   if (set.broken) return true;
   const constrained = selectorsOf(set).filter(
-    ({ pattern, constraint }) => constraint !== undefined && pattern.about.includes(tool),
+    ({ pattern, constraint }) => constraint !== undefined && !constraint.after && pattern.about.includes(tool),
   );
   for (let bits = 0; bits < 2 ** constrained.length; bits++) {
     const met = new Set(constrained.filter((_, index) => (bits >> index) % 2 === 1));
