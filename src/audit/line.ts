@@ -50,6 +50,8 @@ export interface AuditRecord extends Partial<Link> {
   readonly exitCode: number | null;
   /** What enforced the sandbox, `none` if nothing could; null for a tool without one. */
   readonly sandbox: string | null;
+  /** Connections that the sandbox refused (EXE-85). */
+  readonly refused?: readonly string[];
   readonly inputBytes: number | null;
   readonly inputHash: string | null;
   readonly outputBytes: number;

@@ -29,7 +29,8 @@ type StartEvent = Omit<EndEvent, 'type' | 'result'>;
 
 export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
   const { result, input } = event;
-  const { handle } = result.meta;
+  const { handle, sandboxRefused: refused } = result.meta;
+  const clean = (text: string): string => cutText(redactKnown(text, context.secrets), MAX_TEXT);
   const output = result.content.map(bytesOf).filter((text) => text !== '');
   return {
     time: toTime(context),
@@ -39,6 +40,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
     exitCode: result.meta.exitCode ?? null,
     ...toPlanned(event, context),
+    ...(refused === undefined ? {} : { refused: refused.map(clean) }),
     outputBytes: handle?.size ?? output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     outputHash: event.outputHash ?? (output.length === 0 ? null : context.hash(output)),
     truncated: result.meta.truncated === true,

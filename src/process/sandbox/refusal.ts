@@ -42,7 +42,7 @@ const NO_NETWORK =
   /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|connection refused|ECONNREFUSED|(?:couldn't|failed to|unable to) connect to|fetch failed|no route to host|\bErrno 101\b/i;
 // Of a program that does not use its proxy.
 const WITHOUT_PROXY =
-  /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|no route to host|\bErrno 101\b/i;
+  /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|fetch failed(?!.*proxy)|no route to host|\bErrno 101\b/i;
 // Refused by the filter, or for want of capabilities, whatever the profile (EXE-76).
 const PRIVILEGED =
   /\b(?:u?mount|unshare|setns|chroot|pivot_root|namespaces?|p?trace|strace|ptrace|keyctl|add_key|request_key|bpf|perf|perf_event_open|io_uring\w*|userfaultfd|set groups|setgroups|set[ug]id|raw socket|socket)\b/i;

@@ -7,6 +7,7 @@ import { describe, expect, vi } from 'vitest';
 import { isHostEntry } from '../../../src/core/hosts.js';
 import { words } from '../../../src/core/text.js';
 import { textOf } from '../../../src/index.js';
+import { logRecords } from '../../support/audit.js';
 import { createBrokerWorkspace } from '../../support/broker.js';
 import { json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, declare } from '../../support/commands.js';
@@ -77,6 +78,7 @@ describe.concurrent('a list of hosts', () => {
     const run = await wield(workspace, ['call', 'go']);
     expect(run).toMatchObject({ status: 0, stdout: 'done\n' });
     expect(run.stderr).toBe('warning: refused by the sandbox: evil.test:80 is not in its list\n');
+    expect(logRecords(workspace).at(-1)).toMatchObject({ code: null, refused: ['evil.test:80 is not in its list'] });
   });
 
   inSandbox('EXE-84', 'is what all profiles have, and a project only narrows it', async () => {
