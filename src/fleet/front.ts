@@ -19,6 +19,7 @@ import { createPresence, type PeerInfo, type Presence } from './presence.js';
 import { createQueues, type Queues } from './queues.js';
 import { readReplies } from './replies.js';
 import { createStats, type Stats } from './stats.js';
+import { readWaiting } from './status.js';
 import { tagOf } from './tag.js';
 import { Watch } from './watch.js';
 
@@ -124,6 +125,11 @@ export class Front implements Dispatcher {
     const calls = [...this.#parts.pending];
     const running = calls.filter(({ grant }) => grant !== undefined).length;
     return { running, waiting: calls.length - running, workers: this.#watch.workers, lost: this.#lost };
+  }
+
+  /** Returns how many calls of the fleet wait, by tag. */
+  waiting(): Promise<ReadonlyMap<string, number>> {
+    return readWaiting(this.#parts.redis, this.#parts.names);
   }
 
   /** Whether Redis answers. */

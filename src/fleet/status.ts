@@ -36,12 +36,11 @@ export async function readStatus(redis: Redis, key: FleetKey): Promise<FleetStat
   const names = toNames(key.fleet);
   const [seconds, microseconds] = await redis.time();
   const now = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
-  const [fronts, workers, used] = await Promise.all([
+  const [fronts, workers, waiting] = await Promise.all([
     listPeers(redis, names, 'front'),
     listPeers(redis, names, 'worker'),
-    redis.smembers(names.tags),
+    readWaiting(redis, names),
   ]);
-  const tags = used.filter((tag) => tag === '' || isWorkerTag(tag));
   const toPeer = ({ id, host, version, pid, since }: PeerInfo): Peer => ({
     id,
     host,
@@ -49,9 +48,8 @@ export async function readStatus(redis: Redis, key: FleetKey): Promise<FleetStat
     pid,
     uptimeMs: now - since,
   });
-  const [counts, ages, lastHour, lostWorkers] = await Promise.all([
-    Promise.all(tags.map((tag) => redis.llen(names.waiting(tag)))),
-    Promise.all(tags.map((tag) => readOldest(redis, key, names, tag))),
+  const [ages, lastHour, lostWorkers] = await Promise.all([
+    Promise.all([...waiting.keys()].map((tag) => readOldest(redis, key, names, tag))),
     readStats(redis, names, now),
     redis.zcount(names.lost, now - HOUR_MS, now),
   ]);
@@ -65,11 +63,20 @@ export async function readStatus(redis: Redis, key: FleetKey): Promise<FleetStat
       running: worker.running?.length ?? 0,
     })),
     running: workers.reduce((sum, { running = [] }) => sum + running.length, 0),
-    waiting: counts.reduce((sum, count) => sum + count, 0),
-    waitingByTag: Object.fromEntries(tags.map((tag, at) => [tag, counts[at]!])),
+    waiting: [...waiting.values()].reduce((sum, count) => sum + count, 0),
+    waitingByTag: Object.fromEntries(waiting),
     oldestMs: queued.length === 0 ? null : Math.max(0, now - Math.min(...queued)),
     lastHour: { ...lastHour, lostWorkers },
   };
+}
+
+/** Returns how many calls wait, by tag; an empty one: for any worker. */
+export async function readWaiting(redis: Redis, names: FleetNames): Promise<ReadonlyMap<string, number>> {
+  const used = await redis.smembers(names.tags);
+  const tags = used.filter((tag) => tag === '' || isWorkerTag(tag));
+  return new Map(
+    await Promise.all(tags.map(async (tag): Promise<[string, number]> => [tag, await redis.llen(names.waiting(tag))])),
+  );
 }
 
 // When the oldest waiting call was queued; BullMQ takes calls from the end of the list.

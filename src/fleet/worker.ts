@@ -17,6 +17,7 @@ import { createPresence, type Presence } from './presence.js';
 import { createReporter, type Reporter } from './reporter.js';
 import { runJob } from './run-job.js';
 import { createRunMemory, type Run, type RunMemory } from './run-memory.js';
+import { readWaiting } from './status.js';
 import { mayRepeat } from './tag.js';
 
 export interface WorkerOptions extends FleetOptions {
@@ -146,6 +147,11 @@ export class Worker {
     const closed = Promise.all(this.#takers.map((taker) => taker.close().catch(() => {})));
     // Without Redis there is nobody to tell: it is enough that no call runs.
     while (!(await settlesWithin(closed, CLOSE_MS)) && this.#parts.running.size > 0);
+  }
+
+  /** Returns how many calls of the fleet wait, by tag. */
+  waiting(): Promise<ReadonlyMap<string, number>> {
+    return readWaiting(this.#parts.redis, this.#parts.names);
   }
 
   /** Whether Redis answers. */

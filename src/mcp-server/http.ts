@@ -63,7 +63,7 @@ export interface HttpHandler {
 /** Path of the MCP endpoint. */
 export const MCP_PATH = '/mcp';
 const METRICS_PATH = '/metrics';
-const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const HEALTH_PATHS = ['/healthz', '/readyz'];
 
 const MAX_BODY_BYTES = 12 * 1024 * 1024;

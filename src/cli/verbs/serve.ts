@@ -16,7 +16,7 @@ import { createIdentify } from '../../upstream/login/identify.js';
 import { createLoginPages, LOGIN_PATH, type LoginPages } from '../../upstream/login/pages.js';
 import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { type Address, listen, parseAddress } from '../listen.js';
-import { describeFront } from '../metrics.js';
+import { describeFront, describeQueues } from '../metrics.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
 import { reportReloads } from '../reload.js';
 import { describeDistrust } from '../runnable.js';
@@ -189,7 +189,10 @@ async function serveOverHttp(
     );
   }
   const running = sessions ? countCalls(toolbox) : () => 0;
-  if (front !== undefined) toolbox.state.telemetry.addMetrics(async () => describeFront(front.describe()));
+  if (front !== undefined) {
+    toolbox.state.telemetry.addMetrics(async () => describeFront(front.describe()));
+    toolbox.state.telemetry.addMetrics(() => describeQueues(front));
+  }
   const handler = createMcpHttp(toolbox, {
     version: WIELD_VERSION,
     access,

@@ -5,12 +5,16 @@ import { assertPerson } from '../../core/caller.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
 import type { WorkerOptions } from '../../fleet/worker.js';
+import { type AccessOptions, isLoopback } from '../../mcp-server/access.js';
+import { toPrometheus } from '../../telemetry/prometheus.js';
 import { assertFleet, FLEET, readFleet } from '../fleet.js';
-import { openHealth } from '../health.js';
-import { parseAddress } from '../listen.js';
+import { openHealth, openMetrics } from '../health.js';
+import { type Address, parseAddress } from '../listen.js';
+import { describeQueues } from '../metrics.js';
 import { openProfile, PROFILE } from '../profile.js';
 import { reportReloads } from '../reload.js';
 import { describeDistrust } from '../runnable.js';
+import { openTokens } from '../tokens.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const CONCURRENCY = 16;
@@ -20,12 +24,18 @@ export const worker: Verb = {
   name: 'worker',
   usage: 'worker --fleet URL [--tags TAG,…]',
   summary: 'Run calls of a fleet with the tools of this workdir.',
-  examples: ['wield worker --fleet rediss://queue:6379', 'wield worker --fleet rediss://queue:6379 --tags gpu'],
+  examples: [
+    'wield worker --fleet rediss://queue:6379',
+    'wield worker --fleet rediss://queue:6379 --tags gpu',
+    'wield worker --fleet rediss://queue:6379 --metrics 9090',
+  ],
   flags: {
     fleet: FLEET,
     tags: option('TAG,…', 'Also run tools that need a worker with one of these tags'),
     concurrency: option('N', `Calls at the same time, per tag (default ${CONCURRENCY})`),
     health: option('[HOST:]PORT', 'Answer probes at /healthz and /readyz; the default host is 127.0.0.1'),
+    metrics: option('[HOST:]PORT', 'Numbers for Prometheus at /metrics; the default host is 127.0.0.1'),
+    'token-file': option('FILE', 'Require a bearer token of this file for them (or set WIELD_TOKEN)'),
     profile: PROFILE,
     trust: toggle('Trust this workspace while the worker runs'),
   },
@@ -36,6 +46,7 @@ export const worker: Verb = {
     const concurrency = readConcurrency(call);
     const health = call.flags.get('health');
     const address = health === undefined ? undefined : parseAddress('health', String(health));
+    const metrics = readMetricsAccess(call);
     assertFleet(call);
     const [{ openWorker }, { openWorkerState }, { findUngrantedVariables }] = await Promise.all([
       import('../../fleet/worker.js'),
@@ -43,7 +54,12 @@ export const worker: Verb = {
       import('../../process/environment.js'),
     ]);
     const shared = await openWorkerState(call);
-    const toolbox = openProfile(call, { guard: true, trust: call.flags.has('trust'), shared: shared.state });
+    const toolbox = openProfile(call, {
+      guard: true,
+      metrics: metrics !== undefined,
+      trust: call.flags.has('trust'),
+      shared: shared.state,
+    });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     const fleet = await readFleet(call, toolbox.machine);
     const { terminal, signal } = call;
@@ -53,11 +69,15 @@ export const worker: Verb = {
     const own = { toolbox, secrets, tags, concurrency, wieldHome, now: world.now, findUngranted };
     const opened = await openWorker({ ...fleet, ...own });
     const probes = address && (await openHealth(address, () => opened.isReady()));
+    const { telemetry } = toolbox.state;
+    telemetry.addMetrics(() => describeQueues(opened));
+    const numbers = metrics && (await openMetrics(metrics, async () => toPrometheus(await telemetry.readMetrics())));
     terminal.out(`${opened.id}\n`);
     terminal.err(
       `  running calls of the fleet ${fleet.key.fleet} at ${fleet.address.shown} in ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`,
     );
     if (probes !== undefined) terminal.err(`  answering probes at ${address!.host}:${probes.port}\n`);
+    if (numbers !== undefined) terminal.err(`  showing metrics at ${metrics!.host}:${numbers.port}/metrics\n`);
     if (!toolbox.workspace.trusted)
       terminal.err(`  ${describeDistrust(toolbox)}: calls of its tools are refused until you run wield trust\n`);
     const unwatch = reportReloads(call, toolbox, { what: 'the configuration is' });
@@ -65,11 +85,23 @@ export const worker: Verb = {
     unwatch();
     await opened.drain();
     probes?.close();
+    numbers?.close();
     await opened.close();
     await shared.close();
     return 0;
   },
 };
+
+function readMetricsAccess(call: VerbCall): (Address & AccessOptions) | undefined {
+  const given = call.flags.get('metrics');
+  if (given === undefined) return undefined;
+  const access = { ...parseAddress('metrics', String(given)), tokens: openTokens(call) };
+  if (isLoopback(access.host) || access.tokens !== undefined) return access;
+  throw usageError(
+    `--metrics ${access.host} is reachable from other machines and needs a token`,
+    'set WIELD_TOKEN, pass --token-file, or use 127.0.0.1',
+  );
+}
 
 function readTags({ flags }: VerbCall): readonly string[] {
   const words = String(flags.get('tags') ?? '')

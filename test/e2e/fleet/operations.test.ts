@@ -109,6 +109,40 @@ describe.concurrent('a fleet', () => {
     expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('--health "here" is not an address')]);
   });
 
+  test('FLT-91', 'shows metrics of workers to those with a token, with the calls that wait by tag', async () => {
+    const redis = await startRedis();
+    const token = '0123456789abcdef0123';
+    const metrics = [...workerArgs(redis.url), '--metrics'];
+    const open = await wield(createMember(TOOLS), [...metrics, '0.0.0.0:0']);
+    expect([open.status, open.stderr]).toEqual([2, expect.stringContaining('needs a token')]);
+    const member = createMember(TOOLS);
+    member.env.WIELD_TOKEN = token;
+    const worker = await startHere(member, [...metrics, '0']);
+    const [, address = ''] = /showing metrics at (127\.0\.0\.1:\d+)/.exec(worker.stderr())!;
+    const read = async (path: string, headers: Record<string, string> = {}) => {
+      const response = await fetch(`http://${address}${path}`, { headers });
+      return [response.status, await response.text()] as const;
+    };
+    const bearer = { authorization: `Bearer ${token}` };
+    expect((await read('/metrics'))[0]).toBe(401);
+    expect((await read('/metrics', { authorization: `Bearer ${token}x` }))[0]).toBe(401);
+    expect((await read('/metrics', { ...bearer, origin: 'http://evil.example' }))[0]).toBe(403);
+    for (const path of ['/', '/healthz', '/mcp']) expect((await read(path, bearer))[0], path).toBe(404);
+    const front = await startHere(createMember(TOOLS), frontArgs(redis.url));
+    expect((await callFront(front.name, 'greet')).text).toBe('hello \n');
+    await until(async () =>
+      (await read('/metrics', bearer))[1].includes('wield_calls_total{tool="greet",outcome="ok"'),
+    );
+    const shown = (await read('/metrics', bearer))[1];
+    expect(shown).toContain('wield_fleet_queued{tag="(any)"} 0\n');
+    expect(await (await fetch(new URL('/metrics', front.name))).text()).toContain(
+      'wield_fleet_queued{tag="(any)"} 0\n',
+    );
+    await redis.kill();
+    await until(async () => !(await read('/metrics', bearer))[1].includes('wield_fleet_queued'));
+    expect((await read('/metrics', bearer))[1]).toContain('wield_calls_total');
+  });
+
   test('FLT-86', 'rotates its key without losing a call, a question or a session', async () => {
     const redis = await startRedis();
     const [front, machine] = [createMember(TOOLS), createMember(TOOLS)];
