@@ -106,17 +106,18 @@ describe.concurrent('a server that does not start', () => {
 
   spec.thorough('UPS-4', 'hanging: a listing waits for a limited time, its tools come later', async () => {
     const workspace = createPair('slow-start');
+    workspace.config('[limits]\nlisting = "2s"\n');
     let changes = 0;
     const client = await connectProcess(workspace, 'older', ['--trust'], () => {
       changes++;
     });
     const first = (await client.listTools()).tools.map(({ name }) => name);
+    const before = changes;
     expect(first).toContain('hello');
     expect(first).not.toContain('odd_echo');
     expect(await client.callTool({ name: 'hello', arguments: {} })).toMatchObject({
       content: [{ type: 'text', text: 'hello' }],
     });
-    const before = changes;
     const isListed = async () => {
       const names = (await client.listTools()).tools.map(({ name }) => name);
       return (name: string): boolean => names.includes(name);
