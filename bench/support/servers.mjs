@@ -26,6 +26,7 @@ const INSTALLED = [
   'mcp-lite@0.10.0',
   'zod@4.6.7',
   '@hono/node-server@2.1.6',
+  'mcporter@0.12.3',
 ];
 
 // `newer`: whether it serves the newer protocol version over HTTP. mcp-lite has no stdio transport.
@@ -72,6 +73,12 @@ export function peerPackages() {
   ];
 }
 
+/** Returns the command of mcporter; undefined in a quick run without `--peers`. */
+export function findMcporter() {
+  const directory = QUICK && !process.argv.includes('--peers') ? undefined : installPeers();
+  return directory && [process.execPath, join(directory, 'node_modules/mcporter/dist/cli.js')];
+}
+
 const installPeers = once(() => {
   const directory = createDirectory();
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
@@ -81,7 +88,9 @@ const installPeers = once(() => {
     timeout: 180_000,
   });
   if (status !== 0) {
-    console.error(`FastMCP, tmcp and mcp-lite are left out, not installed: ${error?.message ?? stderr.trim()}`);
+    console.error(
+      `FastMCP, tmcp, mcp-lite and mcporter are left out, not installed: ${error?.message ?? stderr.trim()}`,
+    );
     return undefined;
   }
   cpSync(SERVERS, directory, { recursive: true });
