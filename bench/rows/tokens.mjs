@@ -1,5 +1,8 @@
-// Row tokens: what a model reads and writes for the same tasks by plain calls, in search mode and in code mode.
+// Row tokens: what a model reads and writes for the same tasks by plain calls, in search mode and in code mode, with JSON
+// and with tables.
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { runAnthropicCall, toAnthropicTools } from '../../dist/adapters/anthropic/index.js';
 import { estimateTokens } from '../../dist/core/text.js';
 import { createNodeToolbox } from '../../dist/node.js';
@@ -8,6 +11,7 @@ import { TASKS, TOOLS } from '../support/tasks.mjs';
 import { createWorkspace } from '../support/workspace.mjs';
 
 const MODES = { all: 'plain calls', search: 'search mode', code: 'code mode' };
+const TABLES = Object.keys(MODES).map((mode) => [`${mode}, tables`, mode]);
 const ANSWER = 'Done. Here is the result that you asked for.';
 
 export const row = {
@@ -17,19 +21,32 @@ export const row = {
     const { dir, env } = createWorkspace(0);
     const tasks = TASKS.slice(0, sized(TASKS.length, 2));
     const counted = {};
-    for (const mode of Object.keys(MODES)) {
+    const count = async (name, mode) => {
       const toolbox = createNodeToolbox({ workdir: dir, env, tools: TOOLS, mode });
-      counted[mode] = [];
-      for (const task of tasks) counted[mode].push(await countTask(toolbox, mode, task));
+      counted[name] = [];
+      for (const task of tasks) counted[name].push(await countTask(toolbox, mode, task));
       await toolbox.close();
-    }
+    };
+    for (const mode of Object.keys(MODES)) await count(mode, mode);
+    mkdirSync(env.WIELD_HOME, { recursive: true, mode: 0o700 });
+    writeFileSync(join(env.WIELD_HOME, 'config.toml'), '[results]\nencode = "auto"\n', { mode: 0o600 });
+    for (const [name, mode] of TABLES) await count(name, mode);
     if (sized(true, false)) printTasks(tasks, counted);
-    return Object.entries(MODES).map(([mode, name]) => ({
-      case: name,
-      value: spread(counted[mode]),
-      unit: 'tokens',
-      ratio: mode === 'all' ? undefined : ratios(counted[mode], counted.all),
-    }));
+    return Object.entries(MODES)
+      .map(([mode, name]) => ({
+        case: name,
+        value: spread(counted[mode]),
+        unit: 'tokens',
+        ratio: mode === 'all' ? undefined : ratios(counted[mode], counted.all),
+      }))
+      .concat(
+        TABLES.map(([name, mode]) => ({
+          case: `${MODES[mode]}, with tables, against the same without`,
+          value: spread(counted[name]),
+          unit: 'tokens',
+          ratio: ratios(counted[name], counted[mode]),
+        })),
+      );
   },
 };
 

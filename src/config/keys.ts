@@ -92,6 +92,7 @@ const SECONDS: Value = { word: 'duration', shape: converted(duration, (ms) => Ma
 const TEXT: Value = { word: 'text', shape: text('a text', /[\s\S]/) };
 const TAG: Value = { ...TEXT, word: 'tag' };
 const MODE: Value = { word: 'all, search, code or auto', shape: oneOf(...MODES) };
+const ENCODING: Value = { word: 'auto or off', shape: oneOf('auto', 'off') };
 const SELECTORS: Value = {
   word: 'selectors',
   shape: described(stringOrStrings, 'selectors, as text or an array of text'),
@@ -235,6 +236,18 @@ export const KEYS: Readonly<Record<string, Key>> = {
     'results.schemas',
     'Send output schemas to models; false: a large result is only its handle, without structured content',
   ),
+  'results.encode': key(
+    ENCODING,
+    'replaces',
+    'results.encode',
+    'Uniform JSON in texts for models as [tables](../guides/context.md#tables-in-place-of-json); auto: where nothing is lost and 15 % are saved',
+  ),
+  'results.plain-clients': key(
+    { ...names('names of clients'), word: 'names' },
+    'replaces',
+    'results.plainClients',
+    'MCP clients whose programs read texts, so that they get JSON; a name may end in `*`',
+  ),
   'code.calls': limit(COUNT, 'code.calls', 'Calls of a [program](../guides/code-mode.md)'),
   'code.parallel': limit(COUNT, 'code.parallel', 'Concurrent ones'),
   'code.cpu': limit(DURATION, 'code.cpuMs', 'Its own processor time'),
@@ -261,6 +274,7 @@ export const KEYS: Readonly<Record<string, Key>> = {
   'tools.*.timeout': limit(DURATION, null, "Time limit of this tool; the user's overrides its `@timeout`"),
   'tools.*.env.pass': own(VARIABLES, null, 'Variables passed to this tool'),
   'tools.*.env.*': own(REFERENCE, null, 'Where the value of this variable is, which is passed to this tool'),
+  'tools.*.encode': own(ENCODING, null, 'Instead of `results.encode`'),
   'tools.*.runOn': own(TAG, null, 'Tag of the workers that it runs on', RESTRICTS),
   'tools.*.name': own(TOOL_NAME, null, 'Another [name](../guides/many-tools.md#aliases) of this tool for models'),
   'tools.*.description': own(TEXT, null, 'Another description for models'),

@@ -5,7 +5,13 @@ import type { Json } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware-settings.js';
 import type { Variables } from '../core/plan.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
-import { DEFAULT_SETTINGS, type Settings, type TaskSettings, type ToolSettings } from '../core/settings.js';
+import {
+  DEFAULT_SETTINGS,
+  type ResultEncoding,
+  type Settings,
+  type TaskSettings,
+  type ToolSettings,
+} from '../core/settings.js';
 import type { Alias, View } from '../core/view.js';
 import { keyName } from './key-path.js';
 import { KEYS, withSetting } from './keys.js';
@@ -157,6 +163,7 @@ function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string
 
 function toolSetting(key: string, value: unknown, layer: Layer): ToolSettings {
   if (key === 'runOn') return { runOn: value as string };
+  if (key === 'encode') return { encode: value as ResultEncoding };
   if (key !== 'timeout') return { pass: value as readonly string[] };
   return layer === 'project' ? { timeoutCeilingMs: value as number } : { timeoutMs: value as number };
 }

@@ -45,6 +45,10 @@ export interface Settings {
     readonly totalBytes: number;
     /** Whether models see output schemas; clients then need the whole structured content of a large result (CTX-9). */
     readonly schemas: boolean;
+    /** Whether models get uniform JSON as tables where nothing is lost by it (CTX-52). */
+    readonly encode: ResultEncoding;
+    /** Clients whose programs read texts, by name or beginning and `*`: they get JSON. */
+    readonly plainClients: readonly string[];
   };
   /** Limits of programs (COD-3). */
   readonly code: CodeLimits;
@@ -233,6 +237,8 @@ export interface ModelSettings {
 }
 
 export interface ToolSettings {
+  /** Instead of `results.encode`. */
+  readonly encode?: ResultEncoding;
   /** Set by the user; overrides everything else. */
   readonly timeoutMs?: number;
   /** Set by the project; can only lower the limit. */
@@ -252,6 +258,12 @@ export function referencesOf(
   return { ...env.from, ...tools.get(name)?.from };
 }
 
+/** `auto`: as tables, if nothing is lost and it is at least 15 % shorter. */
+export type ResultEncoding = 'auto' | 'off';
+
+// Libraries and inspectors, by the names that they send.
+const PLAIN_CLIENTS = ['mcp', 'mcporter', 'mcp-inspector', 'inspector-client', 'inspector-cli', 'fastmcp*', 'mcp-cli*'];
+
 export const DEFAULT_SETTINGS: Settings = {
   repair: true,
   limits: {
@@ -265,7 +277,14 @@ export const DEFAULT_SETTINGS: Settings = {
     // The default start timeout of a server.
     listingMs: 30_000,
   },
-  results: { inline: 10_000, keepMs: 72 * 3_600_000, totalBytes: 1024 ** 3, schemas: true },
+  results: {
+    inline: 10_000,
+    keepMs: 72 * 3_600_000,
+    totalBytes: 1024 ** 3,
+    schemas: true,
+    encode: 'off',
+    plainClients: PLAIN_CLIENTS,
+  },
   code: { calls: 50, parallel: 8, cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, timeoutMs: 10 * 60_000 },
   skills: { allowScripts: 'never', contextMode: 'readOnDemand' },
   env: { pass: [], from: {} },

@@ -20,6 +20,7 @@ import {
 import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { describeOutputFaults } from '../schema/faults.js';
+import { compactOutput, isCompact, toTable } from './compact.js';
 import type { CallParts } from './parts.js';
 import type { Call } from './scope.js';
 
@@ -160,9 +161,10 @@ export async function toInlineOutput(parts: Pick<CallParts, 'stores'>, call: Cal
   const tool = call.tool!;
   const large = largeResultsOf(parts, call);
   if (large === undefined || (output.spilled === undefined && textOf(output).length <= large.inline))
-    return withoutStreams(output);
+    return isCompact(call) ? compactOutput(withoutStreams(output)) : withoutStreams(output);
   try {
-    const stored = toStored(tool, isForModel(call) ? output : withoutVariables(call, output), large);
+    const table = isCompact(call) && output.spilled === undefined ? await toTable(textOf(output)) : undefined;
+    const stored = toStored(tool, isForModel(call) ? output : withoutVariables(call, output), large, table);
     await large.store.share?.();
     return stored;
   } catch (error) {
@@ -174,7 +176,7 @@ function withoutStreams({ spilled: _, streams: __, ...plain }: Output): Output {
   return plain;
 }
 
-function toStored(tool: Tool, output: Output, large: LargeResults): Output {
+function toStored(tool: Tool, output: Output, large: LargeResults, table: string | undefined): Output {
   const { spilled, streams, ...plain } = output;
   const { handle, sha256 } = spilled?.finish() ?? store(large, streams?.stdout ?? Buffer.from(textOf(output)));
   const structured = readStructured(tool, output, handle, large);
@@ -182,7 +184,7 @@ function toStored(tool: Tool, output: Output, large: LargeResults): Output {
   return {
     ...rest,
     content: [
-      textPart(describe(output, handle, streams?.stderr ?? '', large)),
+      textPart(describe(output, handle, streams?.stderr ?? '', large, table)),
       ...output.content.filter((part) => part.type !== 'text'),
     ],
     ...(structured === undefined ? {} : { structured }),
@@ -234,7 +236,13 @@ function readStructured(tool: Tool, output: Output, handle: Handle, large: Large
   }
 }
 
-function describe(output: Output, handle: Handle, stderr: string, large: LargeResults): string {
+function describe(
+  output: Output,
+  handle: Handle,
+  stderr: string,
+  large: LargeResults,
+  table: string | undefined,
+): string {
   const what = handle.kind === 'json' ? 'JSON' : handle.kind === 'text' ? 'text' : 'binary data';
   const { truncation } = output.meta ?? {};
   const failed = output.error !== undefined;
@@ -244,8 +252,9 @@ function describe(output: Output, handle: Handle, stderr: string, large: LargeRe
       ? []
       : [`[truncated: only the first ${formatBytes(truncation.keptBytes)} were kept, the limit]`]),
     ...(handle.shape === undefined ? [] : [`Shape: ${handle.shape}`]),
-    'It begins:',
-    failed ? beginningOf(output, large) : handle.preview,
+    ...(failed || table === undefined
+      ? ['It begins:', failed ? beginningOf(output, large) : handle.preview]
+      : ['As a table, it begins:', `${table.slice(0, handle.preview.length)}…`]),
     'Read more with:',
     ...large.nextCalls(handle, large.snapshot).map((call) => `  ${call}`),
     ...(stderr === '' ? [] : ['[stderr]', showStderr(stderr, large)]),
