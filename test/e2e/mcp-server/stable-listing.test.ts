@@ -1,0 +1,56 @@
+// Lists of tools that keep the prompt cache of a model: what changes in the catalog changes no other bytes.
+
+import { rmSync } from 'node:fs';
+import { describe, expect } from 'vitest';
+import { connectStdio } from '../../support/clients.js';
+import { rounds, SAMPLED, SEED } from '../../support/effort.js';
+import { shellScript } from '../../support/shell-script.js';
+import { spec } from '../../support/spec.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
+
+const EDITS = rounds(12, 1000);
+
+// Adds, changes or removes a tool; returns its name.
+function edit(workspace: Workspace, files: Map<string, string>, at: number): string {
+  const random = Math.imul(SEED + at + 1, 2654435761) >>> 0;
+  const name = `tool-${random % 7}`;
+  const known = files.get(name);
+  if (known !== undefined && random % 3 === 0) {
+    rmSync(known);
+    files.delete(name);
+  } else files.set(name, workspace.script(name, shellScript('echo a', `@param p${at} string Part ${at}`)));
+  return name;
+}
+
+describe.concurrent('the list of tools', () => {
+  for (const mode of ['search', 'code'])
+    spec('SRV-99', `has the same bytes in ${mode} mode whatever changes${SAMPLED}`, async () => {
+      const workspace = createWorkspace();
+      const client = await connectStdio(workspace, 'older', ['--trust', '--mode', mode]);
+      const before = JSON.stringify(await client.listTools());
+      const files = new Map<string, string>();
+      for (let at = 0; at < EDITS; at++) {
+        edit(workspace, files, at);
+        expect(JSON.stringify(await client.listTools())).toBe(before);
+      }
+    });
+
+  spec('SRV-99', `changes only by the tool that changed, in the same order${SAMPLED}`, async () => {
+    const workspace = createWorkspace();
+    const client = await connectStdio(workspace, 'older', ['--trust']);
+    const list = async (): Promise<string[]> => (await client.listTools()).tools.map((tool) => JSON.stringify(tool));
+    const files = new Map<string, string>();
+    const without = (tools: readonly string[], name: string) =>
+      tools.filter((text) => !text.includes(`"name":"${name}"`));
+    let before = await list();
+    let changes = 0;
+    for (let at = 0; at < EDITS; at++) {
+      const name = edit(workspace, files, at);
+      const now = await list();
+      expect(without(now, name)).toEqual(without(before, name));
+      if (JSON.stringify(now) !== JSON.stringify(before)) changes++;
+      before = now;
+    }
+    expect(changes).toBeGreaterThan(EDITS / 2);
+  });
+});
