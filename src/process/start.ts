@@ -95,6 +95,8 @@ function startOnce(
 // EXE-84: the channel is closed before the tool starts, so that nothing but the listener ever comes through it.
 function connectEgress(child: ChildProcess, egress: Egress, descriptors: number): void {
   child.once('message', (_, listener) => {
+    // Without it, a server would listen outside of the sandbox.
+    if (listener === undefined) return void child.kill('SIGKILL');
     egress.serve(listener as Server);
     child.send(descriptors, () => {
       if (child.connected) child.disconnect();

@@ -126,10 +126,6 @@ const ATTEMPTS = {
   'has no Host': (t) => proxied(`GET http://${G}/${t} HTTP/1.0\r\n\r\n`),
   'has a folded Host': (t) => proxied(`GET http://${G}/${t} HTTP/1.1\r\nX: a\r\n Host: ${E}\r\nHost: ${E}\r\n\r\n`),
   'has a space after Host': (t) => proxied(`GET http://${G}/${t} HTTP/1.1\r\nHost : ${E}\r\nHost: ${G}\r\n\r\n`),
-  'has its length removed': (t) =>
-    proxied(
-      `GET http://${G}/ HTTP/1.1\r\nHost: ${G}\r\nConnection: content-length\r\nContent-Length: ${plain(E, `/${t}`).length}\r\n\r\n${plain(E, `/${t}`)}`,
-    ).then(() => 'body'),
   'sends a second request': (t) => proxied(get(G, G), get(E, E, `/${t}`)),
   'sends two requests at once': (t) => proxied(get(G, G) + get(G, E, `/${t}`)),
   'sends both lengths': (t) =>
@@ -182,11 +178,6 @@ const ATTEMPTS = {
   // Load.
   'has large headers': (t) =>
     proxied(`GET http://${G}/${t} HTTP/1.1\r\nHost: ${G}\r\nX: ${'x'.repeat(200_000)}\r\n\r\n`),
-  'opens many connections': async () => {
-    const sockets = Array.from({ length: 1000 }, () => net.connect(PROXY).on('error', () => {}));
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    for (const socket of sockets) socket.destroy();
-  },
 };
 
 const allowed = (...parts) => talk(PROXY, parts, LONG_MS);
@@ -197,17 +188,29 @@ const ALLOWED = {
   'uses capitals and a trailing dot': (t) => allowed(get(`GOOD.LocalHost.:${good}`, `good.localhost:${good}`, `/${t}`)),
   'requests through a tunnel': (t) => allowed(connect(G), plain(G, `/${t}`)),
   'requests again through a tunnel': (t) => allowed(connect(G), plain(G, '/'), plain(G, `/${t}`)),
+  'names its length as a header of the connection': (t) =>
+    allowed(
+      `GET http://${G}/${t} HTTP/1.1\r\nHost: ${G}\r\nConnection: content-length\r\nContent-Length: 11\r\n\r\nhello world`,
+    ),
   'uses TLS': async (t) => allowed(connect(G), await hello(t, 'good.localhost')),
   'uses TLS with capitals': async (t) => allowed(connect(G), await hello(t, 'GOOD.localhost')),
 };
+
+async function flood() {
+  const sockets = Array.from({ length: 1000 }, () => net.connect(PROXY).on('error', () => {}));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  for (const socket of sockets) socket.destroy();
+}
 
 async function main() {
   const all = only === 'allowed' ? ALLOWED : ATTEMPTS;
   const names = Object.keys(all);
   await Promise.all(names.map((name, at) => all[name](`token-${only}-${at}-`)));
-  // The proxy still works.
-  const last = Object.keys(ALLOWED)[0];
-  await ALLOWED[last](`token-${only}-last-`);
+  await flood();
+  // The proxy still works, when it has closed those connections.
+  const until = Date.now() + LONG_MS;
+  while (!(await ALLOWED['requests a listed host'](`token-${only}-last-`)).includes('yes') && Date.now() < until)
+    await new Promise((resolve) => setTimeout(resolve, 100));
   process.stdout.write(JSON.stringify({ names }));
   process.exit(0);
 }

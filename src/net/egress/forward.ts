@@ -38,15 +38,28 @@ export async function forward({ request, response, target, path, options, track 
     outgoing = loadHttp(proxy.protocol).request(own);
   }
   await new Promise<void>((resolve, reject) => {
-    outgoing.once('error', reject);
-    outgoing.once('response', (answer) => {
-      const kept = withoutHops(answer.rawHeaders, answer.headers.connection);
-      // Written again as it is sent.
-      response.writeHead(answer.statusCode!, answer.statusMessage, without(kept, /^transfer-encoding$/i));
-      answer.pipe(response);
-      answer.once('error', () => response.destroy());
-      resolve();
+    const fail = (what: string): void => reject(new Error(`${formatHost(target)} ${what}`));
+    outgoing.on('error', reject);
+    outgoing.once('close', () => fail('did not answer'));
+    outgoing.once('upgrade', (_, socket) => {
+      socket.destroy();
+      fail('answered with another protocol');
     });
+    outgoing.once('response', (answer) => {
+      answer.on('error', () => response.destroy());
+      try {
+        const kept = withoutHops(answer.rawHeaders, answer.headers.connection);
+        // Written again as it is sent.
+        response.writeHead(answer.statusCode!, answer.statusMessage, without(kept, /^transfer-encoding$/i));
+        answer.pipe(response);
+        resolve();
+      } catch {
+        // A server may answer with anything, and nothing of it may end this process.
+        outgoing.destroy();
+        fail('sent an invalid answer');
+      }
+    });
+    response.on('error', () => outgoing.destroy());
     response.once('close', () => outgoing.destroy());
     request.pipe(outgoing);
   });

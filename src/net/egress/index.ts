@@ -129,6 +129,7 @@ export function createEgress({ explain, onRefused, ...given }: EgressOptions): E
       proxy = create();
       proxy.on('connection', (socket: Socket) => track(socket));
       proxy.on('connect', onConnect);
+      proxy.on('error', () => {});
       proxy.listen(listener).unref();
     },
     close() {
