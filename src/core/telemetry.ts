@@ -48,6 +48,7 @@ export type Target = 'gen_ai.tool.name' | 'gen_ai.prompt.name';
 
 export interface OperationStart {
   readonly method: string;
+  /** Others are added to them. */
   readonly attributes: Attributes;
   readonly parent?: TraceParent | undefined;
 }
@@ -66,7 +67,8 @@ export class Operation {
 
   constructor(telemetry: Telemetry, side: Side, { method, attributes, parent }: OperationStart) {
     this.method = method;
-    this.attributes = { 'mcp.method.name': method, ...attributes };
+    this.attributes = attributes;
+    attributes['mcp.method.name'] = method;
     this.#telemetry = telemetry;
     this.#side = side;
     this.#parent = parent;

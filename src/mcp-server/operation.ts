@@ -1,6 +1,5 @@
 // Traces and measures the requests of clients, as the conventions of OpenTelemetry for MCP say (OBS-13).
 
-import { toSessionId } from '../core/caller.js';
 import { Operation } from '../core/telemetry.js';
 import { quoteOutside } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
@@ -58,9 +57,9 @@ function toAttributes({ id, method, params }: RequestMessage, channel: Channel, 
   const older = OLDER_VERSIONS.includes(asked) ? asked : OLDER_VERSIONS[0];
   const uri = method.startsWith('resources/') && typeof params?.uri === 'string' ? params.uri : undefined;
   return {
-    'jsonrpc.request.id': quoteOutside(String(id), MAX_ID),
+    'jsonrpc.request.id': typeof id === 'number' ? String(id) : quoteOutside(id, MAX_ID),
     'mcp.protocol.version': isNewer ? NEWER_VERSION : older,
-    'mcp.session.id': toSessionId(client.session),
+    'mcp.session.id': client.sessionId,
     'network.transport': transport,
     'network.protocol.name': transport === 'tcp' ? 'http' : undefined,
     'client.address': address,

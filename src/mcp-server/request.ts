@@ -1,7 +1,7 @@
 // A client, and the scope of one of its requests: what handlers know about it, and how they send messages meanwhile.
 
 import { setMaxListeners } from 'node:events';
-import type { Caller, TraceParent } from '../core/caller.js';
+import { type Caller, type TraceParent, toSessionId } from '../core/caller.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
 import { isRecord } from '../core/json.js';
 import type { Operation } from '../core/telemetry.js';
@@ -26,6 +26,8 @@ import {
 export class Client {
   /** Identifies who may read the stored results of calls (CTX-3). */
   readonly session: string;
+  /** Its id in spans. */
+  readonly sessionId: string | undefined;
   /** Sends a message that belongs to no request. */
   readonly announce: (text: string) => void;
   /** Parameters of `initialize`, in the older protocol version. */
@@ -42,6 +44,7 @@ export class Client {
 
   constructor(session: string, announce: (text: string) => void, hasSession = true) {
     this.session = session;
+    this.sessionId = toSessionId(session);
     this.announce = announce;
     this.sessionEnd = hasSession ? this.#end.signal : 'none';
     // Every process in the background listens, and Node warns about more than ten.

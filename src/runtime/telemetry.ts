@@ -37,16 +37,16 @@ export function startCallSpan(telemetry: Telemetry, call: Call): CallSpan | unde
   return {
     trace: operation === undefined ? own!.trace : operation.trace,
     end(ended) {
-      const found = describeEnd(telemetry, call, ended);
       const name = ended.tool === undefined ? undefined : quoteOutside(ended.tool.name, MAX_NAME);
       if (operation !== undefined && !operation.isEnded) {
         if (name !== undefined && options.as === undefined) operation.setTarget('gen_ai.tool.name', name);
-        Object.assign(operation.attributes, found);
+        describeEnd(operation.attributes, telemetry, call, ended);
         return;
       }
       // A task, or a call that waited for answers of its client, goes on after its request was answered.
       const span = own ?? open(began);
-      const attributes = { ...toAttributes(call, name ?? quoteOutside(ended.ref, MAX_NAME)), ...found };
+      const attributes = toAttributes(call, name ?? quoteOutside(ended.ref, MAX_NAME));
+      describeEnd(attributes, telemetry, call, ended);
       // An unknown name can be anything, and names of spans should be few.
       const target = name === undefined ? '' : ` ${name}`;
       span?.end(options.as === undefined ? `execute_tool${target}` : METHODS[options.as], attributes);
@@ -60,19 +60,19 @@ function toAttributes({ options }: Call, name: string): Attributes {
     : { 'mcp.method.name': METHODS[options.as] };
 }
 
-function describeEnd(telemetry: Telemetry, call: Call, { result, verdict, plan, input }: EndEvent): Attributes {
+function describeEnd(into: Attributes, telemetry: Telemetry, call: Call, ended: EndEvent): void {
   const { caller, snapshot, approvalMs } = call;
-  const sandbox = plan !== undefined && 'sandbox' in plan ? plan.sandbox?.backend : undefined;
+  const { result, verdict, plan, input } = ended;
+  into['wield.door'] = caller.door;
+  if (verdict !== undefined) into['wield.verdict'] = verdict.verdict;
+  if (verdict?.rule != null) into['wield.rule'] = quoteOutside(verdict.rule, MAX_NAME);
+  if (plan !== undefined && 'sandbox' in plan && plan.sandbox !== undefined)
+    into['wield.sandbox'] = plan.sandbox.backend;
+  if (approvalMs !== undefined) into['wield.approval.wait'] = approvalMs / 1000;
+  if (result.error !== undefined) into['error.type'] = result.error.code;
   const contents = telemetry.recordsContents ? toContents(input, result, snapshot.secrets) : undefined;
-  return {
-    'wield.door': caller.door,
-    'wield.verdict': verdict?.verdict,
-    'wield.rule': verdict?.rule == null ? undefined : quoteOutside(verdict.rule, MAX_NAME),
-    'wield.sandbox': sandbox,
-    'wield.approval.wait': approvalMs === undefined ? undefined : approvalMs / 1000,
-    'error.type': result.error?.code,
-    'gen_ai.tool.call.arguments':
-      contents?.input === undefined ? undefined : cutText(JSON.stringify(contents.input), MAX_CONTENT),
-    'gen_ai.tool.call.result': contents && cutText(contents.output, MAX_CONTENT),
-  };
+  if (contents === undefined) return;
+  if (contents.input !== undefined)
+    into['gen_ai.tool.call.arguments'] = cutText(JSON.stringify(contents.input), MAX_CONTENT);
+  into['gen_ai.tool.call.result'] = cutText(contents.output, MAX_CONTENT);
 }

@@ -158,6 +158,8 @@ export function createExporter(options: ExporterOptions): Exporter {
       isClosed = true;
       clearTimeout(timer);
       clearInterval(interval);
+      // The time is for the receiver.
+      if (loading !== undefined) await loading;
       const sendLast = async (): Promise<void> => {
         await sending;
         while (queue.length > 0) await sendSpans();
