@@ -1,4 +1,4 @@
-// Function tools served over stdio by `serveMcpStdio`.
+// Function tools served over stdio by `serveMcpStdio`; traced if OTEL_EXPORTER_OTLP_ENDPOINT is set.
 
 import { writeSync } from 'node:fs';
 import { createToolbox } from '../../dist/index.js';
@@ -6,7 +6,7 @@ import { serveMcpStdio } from '../../dist/mcp-server/index.js';
 import { COUNT, DESCRIPTION, execute, inputSchema, toolNames } from './tool.mjs';
 
 const tools = toolNames(COUNT).map((name) => ({ name, description: DESCRIPTION, inputSchema, execute }));
-const { ended } = serveMcpStdio(createToolbox({ tools }), {
+const { ended } = serveMcpStdio(createToolbox({ tools, telemetry: true }), {
   version: '0',
   input: process.stdin,
   // Like `wield serve`, which writes to its pipe at once.
