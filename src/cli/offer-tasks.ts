@@ -118,7 +118,7 @@ export async function writeTasks(
   const change = async (): Promise<void> => {
     const file = readConfig(path, tomlForm);
     assertInside(workdir, file.text === null ? join(workdir, '.agents') : file.real);
-    const before = file.text === null ? { ...file, text: template, document: {} } : file;
+    const before = file.text === null ? { ...file, text: template, document: tomlForm.parse(template) } : file;
     if (valueAt(before.document, ['tasks']) !== undefined) throw changedMeanwhile(CONFIG);
     writeConfig(file, editConfig(before, tomlForm, ['tasks'], { from, include }), false);
   };

@@ -18,8 +18,8 @@ export function toPrometheus(families: readonly MetricFamily[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns the name of a metric in Prometheus: `wield.call.duration` is `wield_call_duration_seconds`. */
-export function toPrometheusName({ name, unit, type }: Pick<MetricFamily, 'name' | 'unit' | 'type'>): string {
+// Returns the name of a metric in Prometheus: `wield.call.duration` is `wield_call_duration_seconds`.
+function toPrometheusName({ name, unit, type }: Pick<MetricFamily, 'name' | 'unit' | 'type'>): string {
   return `${name.replaceAll('.', '_')}${unit === undefined ? '' : UNITS[unit]}${type === 'counter' ? '_total' : ''}`;
 }
 
