@@ -100,12 +100,12 @@ describe.concurrent('a receiver', () => {
     for (let at = 0; at < 50; at++) expect((await toolbox.call('look', {})).ok).toBe(true);
     const counted = await toolbox.state.telemetry.readMetrics();
     await toolbox.close();
-    const valueOf = (name: string) => counted.find((family) => family.name === name)!.points[0]!.value;
-    const dropped = valueOf('wield.telemetry.dropped');
+    const firstValue = (name: string) => counted.find((family) => family.name === name)!.points[0]!.value;
+    const dropped = firstValue('wield.telemetry.dropped');
     // All but the queue, and a batch that is being sent.
     expect(dropped).toBeGreaterThanOrEqual(36);
     expect(dropped).toBeLessThanOrEqual(50);
-    expect(valueOf('wield.calls')).toBe(50);
+    expect(firstValue('wield.calls')).toBe(50);
   });
 
   spec('OBS-16', 'gets headers encrypted or on this machine only, and wrong variables are named', async () => {
