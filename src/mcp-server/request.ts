@@ -30,6 +30,8 @@ export class Client {
   readonly sessionId: string | undefined;
   /** Sends a message that belongs to no request. */
   readonly announce: (text: string) => void;
+  /** The instructions that it was given at first. */
+  instructions: string | undefined;
   /** Parameters of `initialize`, in the older protocol version. */
   initialized: Params | undefined;
   /** The level that the client set, in the older protocol version. */
@@ -40,6 +42,8 @@ export class Client {
   readonly sessionEnd: AbortSignal | 'none';
   readonly #end = new AbortController();
   readonly #running = new Map<RequestId, RunningRequest>();
+  readonly #held = new Map<string, () => void>();
+  #calls = 0;
   #isClosed = false;
 
   constructor(session: string, announce: (text: string) => void, hasSession = true) {
@@ -61,6 +65,31 @@ export class Client {
 
   end(request: RunningRequest): void {
     if (this.#running.get(request.id) === request) this.#running.delete(request.id);
+  }
+
+  /** Runs a call of a tool. Changes of lists are announced after it: they cost a model its prompt cache (SRV-99). */
+  async runCall<T>(call: () => Promise<T>): Promise<T> {
+    this.#calls++;
+    try {
+      return await call();
+    } finally {
+      this.#calls--;
+      // After the answer.
+      setImmediate(() => this.#announceHeld());
+    }
+  }
+
+  /** Announces a change of a list: once, when no call runs. */
+  announceChange(list: string, send: () => void): void {
+    this.#held.set(list, send);
+    this.#announceHeld();
+  }
+
+  #announceHeld(): void {
+    if (this.#calls > 0 || this.#isClosed) return;
+    const held = [...this.#held.values()];
+    this.#held.clear();
+    for (const send of held) send();
   }
 
   cancel(id: RequestId, reason?: string): void {

@@ -135,8 +135,9 @@ export function createListen({ catalog: { resources } }: Toolbox, listings: List
       const kinds = (['tools', 'prompts', 'resources'] as const).filter((kind) => wanted[`${kind}ListChanged`]);
       const user = identityKey(scope.identity);
       const unlisten = listings.onChange((kind, of) => {
-        if (identityKey(of) === user && kinds.includes(kind))
-          scope.notify(`notifications/${kind}/list_changed`, { _meta });
+        if (identityKey(of) !== user || !kinds.includes(kind)) return;
+        const tell = (): void => scope.notify(`notifications/${kind}/list_changed`, { _meta });
+        scope.client.announceChange(`${kind} ${scope.id}`, tell);
       });
       try {
         const uris = [...new Set(wanted.resourceSubscriptions)].slice(0, MAX_SUBSCRIPTIONS);

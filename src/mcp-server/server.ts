@@ -94,8 +94,11 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   const listeners = createListen(toolbox, listings);
   const resources = createResourceHandlers(toolbox, calls);
   const skills = createSkillHandlers(toolbox);
-  const instructions = async ({ identity }: RequestScope) =>
-    (await toolbox.workspace.instructions({ caller: toCaller(identity) })) || undefined;
+  // SRV-99: they are the beginning of a prompt, and stay the same.
+  const instructions = async ({ client, identity }: RequestScope) => {
+    client.instructions ??= await toolbox.workspace.instructions({ caller: toCaller(identity) });
+    return client.instructions || undefined;
+  };
   const extensions = { [SKILLS]: { directoryRead: true }, ...(tasks && { [TASKS]: {} }) };
   const capabilities = { ...CAPABILITIES, extensions };
 
@@ -132,7 +135,9 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
       return page;
     }),
     'tools/call': both(PARAM_SHAPES.call, (params, scope) =>
-      tasks !== undefined && wantsTask(params, scope) ? tasks.start(params, scope) : calls.call(params, scope),
+      scope.client.runCall(() =>
+        tasks !== undefined && wantsTask(params, scope) ? tasks.start(params, scope) : calls.call(params, scope),
+      ),
     ),
     'resources/list': both(PARAM_SHAPES.list, resources.list, CACHE_HINT),
     'resources/templates/list': both(PARAM_SHAPES.list, resources.listTemplates, CACHE_HINT),

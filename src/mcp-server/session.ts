@@ -3,6 +3,7 @@
 import { isRecord, type Json } from '../core/json.js';
 import { matches } from '../core/shape.js';
 import { type Exchange, type Headers, respondError } from './exchange.js';
+import type { ListKind } from './listing.js';
 import {
   ERROR,
   isRequest,
@@ -12,6 +13,7 @@ import {
   type Params,
   type RequestId,
   type RequestMessage,
+  toNotification,
 } from './message.js';
 import { Client } from './request.js';
 import type { McpServer } from './server.js';
@@ -137,8 +139,9 @@ export class Session {
     else this.#stream.begin(exchange, false);
   }
 
-  announce(text: string): void {
-    this.#client.announce(text);
+  announceChange(kind: ListKind): void {
+    const { announce } = this.#client;
+    this.#client.announceChange(kind, () => announce(toNotification(`notifications/${kind}/list_changed`)));
   }
 
   close(): void {

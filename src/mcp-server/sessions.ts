@@ -5,7 +5,7 @@ import { matches } from '../core/shape.js';
 import { type Exchange, respondError } from './exchange.js';
 import { identityKey } from './identity.js';
 import type { ListKind } from './listing.js';
-import { ERROR, isRequest, type Message, OLDER_VERSIONS, PARAM_SHAPES, toMessage, toNotification } from './message.js';
+import { ERROR, isRequest, type Message, OLDER_VERSIONS, PARAM_SHAPES, toMessage } from './message.js';
 import { IDLE_MS, isStored, Session, type SessionsOptions } from './session.js';
 
 export interface Sessions {
@@ -77,8 +77,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       return use(exchange, body, id);
     },
     announce(kind, user) {
-      const text = toNotification(`notifications/${kind}/list_changed`);
-      for (const session of sessions.values()) if (session.user === user) session.announce(text);
+      for (const session of sessions.values()) if (session.user === user) session.announceChange(kind);
     },
     close() {
       for (const id of [...sessions.keys()]) drop(id);

@@ -65,7 +65,8 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   };
 
   server.listings.onChange((kind) => {
-    if (phase === 'older') send(toNotification(`notifications/${kind}/list_changed`));
+    if (phase === 'older')
+      client.announceChange(kind, () => send(toNotification(`notifications/${kind}/list_changed`)));
   });
   transport.start();
   return {

@@ -1,9 +1,12 @@
 // Lists of tools that keep the prompt cache of a model: what changes in the catalog changes no other bytes.
 
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { connectStdio } from '../../support/clients.js';
+import { connectStdio, connectUrl } from '../../support/clients.js';
 import { rounds, SAMPLED, SEED } from '../../support/effort.js';
+import { serveHere, serveUrl } from '../../support/serve.js';
+import { until } from '../../support/server.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
@@ -52,5 +55,38 @@ describe.concurrent('the list of tools', () => {
       before = now;
     }
     expect(changes).toBeGreaterThan(EDITS / 2);
+  });
+
+  spec('SRV-99', 'is announced as changed after the call that its session makes', async () => {
+    const workspace = createWorkspace();
+    workspace.script('wait', shellScript(': > begun; until [ -e go ]; do sleep 0.05; done'));
+    const url = await serveUrl(workspace, ['--trust']);
+    const events: string[] = [];
+    const [busy, idle] = await Promise.all(
+      ['busy', 'idle'].map((name) => connectUrl(url, 'older', () => events.push(name))),
+    );
+    await Promise.all([busy!.listTools(), idle!.listTools()]);
+    const call = busy!.callTool({ name: 'wait', arguments: {} }).then(() => events.push('answer'));
+    await until(() => existsSync(join(workspace.dir, 'begun')), 'the call has begun');
+    workspace.script('added', shellScript('echo added'));
+    await until(() => events.includes('idle'), 'another session is told');
+    expect(events).toEqual(['idle']);
+    workspace.write('go', '');
+    await call;
+    await until(() => events.includes('busy'), 'the session is told');
+    expect(events.filter((name) => name !== 'idle')).toEqual(['answer', 'busy']);
+  });
+
+  spec('SRV-99', 'belongs to instructions that stay the same within a session', async () => {
+    const workspace = createWorkspace();
+    const server = serveHere(workspace);
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const ask = async (id: number) => (await server.request(id, 'server/discover', { _meta })).result.instructions;
+    const first = await ask(1);
+    workspace.write('.agents/skills/notes/SKILL.md', '---\nname: notes\ndescription: Find notes.\n---\nText.\n');
+    expect((await ask(2)) ?? '').toBe(first ?? '');
   });
 });
