@@ -129,15 +129,10 @@ export function loadPool(options: LoadPoolOptions): Pool {
       const own = { tools, faults, version: version as unknown as Json, capabilities, ...(by && { by }) };
       const next = stored === undefined ? own : withChanges(stored, before!, listing, tools);
       await listings.store(server, next);
-      if (known === undefined || summarize(known) !== summarize(next)) onChange();
+      if (listings.isNews(server, next)) onChange();
     },
     onFailure: (server, error) => listings.storeFailure(server, redactError(error, serverSecrets.of(server.name))),
   });
-}
-
-// What other lists are made of: each session of a shared server gets the same tools again.
-function summarize({ tools, faults }: Pick<Listing, 'tools' | 'faults'>): string {
-  return JSON.stringify([tools.map(({ definition }) => definition), faults]);
 }
 
 // Applies what changed in the list of one protocol version to the stored list of the other (UPS-105).

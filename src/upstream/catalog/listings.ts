@@ -45,6 +45,8 @@ const FAILED_MS = 5000;
 export function createListings(options: ListingsOptions) {
   const { configurationOf, files, world } = options;
   const known = new Map<string, ServerTools>();
+  // What callers of this process were shown of a server; null if that was not always the same.
+  const shown = new Map<string, string | null>();
   const requests = createRequests(options);
 
   const load = (server: ServerEntry): Listing | FailedStart | undefined => {
@@ -97,6 +99,9 @@ export function createListings(options: ListingsOptions) {
       if (before?.listing === listing && before.server === server) return before;
       const tools = toServerTools(withoutStaleMarks(server, listing), placeOf(server));
       known.set(configuration, tools);
+      const now = summarize(listing);
+      if (!shown.has(configuration)) shown.set(configuration, now);
+      else if (shown.get(configuration) !== now) shown.set(configuration, null);
       return tools;
     },
 
@@ -115,6 +120,15 @@ export function createListings(options: ListingsOptions) {
     },
 
     stored: loadListing,
+
+    /** Whether callers have to be told of a list: other sessions may have stored it before, and each gets it again. */
+    isNews(server: ServerEntry, listing: Pick<Listing, 'tools' | 'faults'>): boolean {
+      const configuration = configurationOf(server);
+      const now = summarize(listing);
+      if (shown.get(configuration) === now) return false;
+      shown.set(configuration, now);
+      return true;
+    },
 
     async store(server: ServerEntry, listing: Omit<Listing, 'at'>): Promise<void> {
       await options.pinNew(listing.tools.map((tool) => toTool(tool, placeOf(server))));
@@ -148,6 +162,10 @@ export function createListings(options: ListingsOptions) {
       if (listing?.tools.some(({ approved }) => approved !== undefined)) save(server, listing);
     },
   };
+}
+
+function summarize({ tools, faults }: Pick<Listing, 'tools' | 'faults'>): string {
+  return JSON.stringify([tools.map(({ definition }) => definition), faults]);
 }
 
 interface PendingListing {
