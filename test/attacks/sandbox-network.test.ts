@@ -4,37 +4,37 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, vi } from 'vitest';
-import { isHostEntry } from '../../../src/core/hosts.js';
-import { words } from '../../../src/core/text.js';
-import { textOf } from '../../../src/index.js';
-import { logRecords } from '../../support/audit.js';
-import { createBrokerWorkspace } from '../../support/broker.js';
-import { json, wield } from '../../support/cli.js';
-import { createSkillWorkspace, declare } from '../../support/commands.js';
-import { record, sandboxScript } from '../../support/egress.js';
-import { createInstallWorkspace } from '../../support/install.js';
-import { hasProgram, notInstalled } from '../../support/machine.js';
-import { createModuleWorkspace, moduleText } from '../../support/modules.js';
-import { patience } from '../../support/patience.js';
-import { startProxy } from '../../support/proxy.js';
+import { isHostEntry } from '../../src/core/hosts.js';
+import { words } from '../../src/core/text.js';
+import { textOf } from '../../src/index.js';
+import { logRecords } from '../support/audit.js';
+import { createBrokerWorkspace } from '../support/broker.js';
+import { json, wield } from '../support/cli.js';
+import { createSkillWorkspace, declare } from '../support/commands.js';
+import { record, sandboxScript } from '../support/egress.js';
+import { createInstallWorkspace } from '../support/install.js';
+import { hasProgram, notInstalled } from '../support/machine.js';
+import { createModuleWorkspace, moduleText } from '../support/modules.js';
+import { patience } from '../support/patience.js';
+import { startProxy } from '../support/proxy.js';
 import {
   hasBubblewrap,
   hasLandlock,
   NO_BUBBLEWRAP,
   NO_LANDLOCK,
   withoutBubblewrap,
-} from '../../support/sandbox-attempts.js';
-import { spec, specIf } from '../../support/spec.js';
-import { useDisk } from '../../support/temporary.js';
-import { configureServers } from '../../support/upstream-servers.js';
-import { createWorkspace, type Workspace } from '../../support/workspace.js';
+} from '../support/sandbox-attempts.js';
+import { spec, specIf } from '../support/spec.js';
+import { useDisk } from '../support/temporary.js';
+import { configureServers } from '../support/upstream-servers.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 useDisk();
 
 const WORKS = hasBubblewrap();
 const inSandbox = (ids: string, title: string, body: () => Promise<void>): void =>
   specIf(WORKS, NO_BUBBLEWRAP, ids, title, body);
-const SERVER = fileURLToPath(new URL('../../support/egress-server.mjs', import.meta.url));
+const SERVER = fileURLToPath(new URL('../support/egress-server.mjs', import.meta.url));
 
 /** A function that requests an address through the proxy of its environment, as text. */
 const GET = `(url) => new Promise((resolve, reject) => {
