@@ -51,7 +51,7 @@ export const row = {
       value: spread(values),
       unit: 'µs',
       ratio: values === samples.off ? undefined : ratios(values, samples.off),
-      target: name === 'off' ? undefined : 1.05,
+      target: name === 'off' ? undefined : { of: 'ratio', atMost: 1.05 },
     }));
   },
 };
