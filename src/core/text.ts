@@ -210,7 +210,7 @@ const COMMON_WORD = 7;
 
 /**
  * Estimates the tokens of a text. For definitions of tools the sum is within 3 % of o200k_base and cl100k_base, and nine
- * of ten tools are within 14 % (decision 0116).
+ * of ten tools are within 14 % (decision 0038).
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;

@@ -20,7 +20,7 @@ test('the text of every mutation occurs exactly once', () => {
   expect(all.filter(({ find, replace }) => find === replace)).toEqual([]);
 });
 
-// B22 is right as it is (decision 0069).
+// B22 is right as it is (decision 0068).
 const WITHOUT = ['B22'];
 
 test('there is a mutation for every finding, and a test that cites it', () => {

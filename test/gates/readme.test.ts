@@ -194,6 +194,8 @@ describe('words', () => {
     expect(new Set(listed.map(([, number]) => number)).size).toBe(pages.length);
     for (const [, number, file] of listed)
       expect(readDocument(`docs/decisions/${file}`)).toMatch(new RegExp(`^# ${number}: `));
+    const named = documents.flatMap((path) => [...readDocument(path).matchAll(/decision (\d{4})/g)]);
+    expect(named.map(([, number]) => number)).toEqual(named.map(() => expect.toBeOneOf(listed.map(([, one]) => one))));
   });
 });
 
