@@ -69,8 +69,8 @@ export const STEPS = [
   },
 ];
 
-const FORMS = ['script with a header', 'tools.json', 'TypeScript', 'package from git', 'MCP server'];
-const DOORS = ['shell', 'MCP client', 'model SDK', 'your program', 'test'];
+const FORMS = ['script with a header', 'tools.json', 'TypeScript', 'package from git', 'MCP server', 'OpenAPI document'];
+const DOORS = ['shell', 'MCP client', 'model SDK', 'your program', 'test', 'web page'];
 const ROW = 46;
 const TOP = 62;
 const MIDDLE = { x: 216, width: 528 };
@@ -96,7 +96,7 @@ export function drawCallPath() {
   const bottom = TOP + STEPS.length * ROW;
   const side = (title, names, x) => [
     text(x + 84, 38, title, 'title', 'middle'),
-    ...names.map((name, at) => box({ x, y: TOP + 12 + at * 72, width: 168, height: 48, label: name })),
+    ...names.map((name, at) => box({ x, y: TOP + 8 + at * 62, width: 168, height: 48, label: name })),
   ];
   const rows = STEPS.flatMap(({ name, what, errors }, at) => {
     const y = TOP + at * ROW + 25;
@@ -108,7 +108,7 @@ export function drawCallPath() {
   });
   const centre = (TOP + bottom) / 2;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 ${bottom + 24}" role="img" aria-labelledby="title">
-  <title id="title">Tools of five forms, eight steps that every call takes, and five doors to call from</title>
+  <title id="title">Tools of six forms, eight steps that every call takes, and six doors to call from</title>
   <style>${STYLE}
   </style>
   <defs>
