@@ -234,7 +234,8 @@ export async function readSettled<T>(catalog: Catalog, snapshot: Snapshot, read:
     const waits = catalog.settle(snapshot, ref, error === undefined);
     if (waits.length > 0) await Promise.all(waits);
     else if (error === undefined) return value as T;
-    else throw error;
+    // Another process may have listed the server since it was read (UPS-127).
+    else break;
   }
   return read();
 }

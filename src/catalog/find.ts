@@ -63,6 +63,18 @@ export function createFinder(options: FinderOptions): Seek {
     return undefined;
   };
 
+  const findRemote = (uri: string, within: FindOptions): Tool | undefined => {
+    const remote = upstream?.at(uri, within.snapshot);
+    return remote !== undefined && reach.mayReach(clean(remote), within) ? clean(remote) : undefined;
+  };
+
+  // Throws why the server of a reference is not known. If it is, another process may have listed it since `find` (UPS-127).
+  const findListed = (ref: string, within: FindOptions, find: typeof findNamed): Tool | undefined => {
+    const why = upstream?.why(ref, within.snapshot);
+    if (why !== undefined) throw why;
+    return upstream && find(ref, within);
+  };
+
   const findByUri = (text: string, { uri, scheme, fragment }: UriRef, within: FindOptions): Tool => {
     const found = [...registered.values()]
       .filter(({ origin }) => origin.uri === uri || origin.uri === text)
@@ -71,12 +83,12 @@ export function createFinder(options: FinderOptions): Seek {
     const exact = found.filter(({ tool }) => tool.origin.uri === text);
     const tool = exact.length === 1 ? exact[0]!.tool : pickTool(text, found, fragment);
     if (tool !== undefined) return tool;
-    const remote = scheme === 'mcp' ? upstream?.at(text, within.snapshot) : undefined;
-    if (remote !== undefined && reach.mayReach(clean(remote), within)) return clean(remote);
+    const remote = scheme === 'mcp' ? findRemote(text, within) : undefined;
+    if (remote !== undefined) return remote;
     if (scheme === 'file') return paths.find(text, toFilePath(uri), fragment, within);
-    const inline = fragment === undefined ? findInline(uri, within) : undefined;
-    if (inline === undefined) throw upstream?.why(text, within.snapshot) ?? nothingAt(text, []);
-    return inline;
+    const other = (fragment === undefined && findInline(uri, within)) || findListed(text, within, findRemote);
+    if (other === undefined) throw nothingAt(text, []);
+    return other;
   };
 
   return (text, within, near = () => list(within.snapshot)) => {
@@ -98,11 +110,13 @@ export function createFinder(options: FinderOptions): Seek {
       const broken = isModel ? undefined : findBrokenFile(name, near().problems);
       throw broken === undefined ? invalidName(text) : notUsable(name, broken, within);
     }
+    const listed = findListed(name, within, findNamed);
+    if (listed !== undefined) return listed;
     // The text of broken files is not sent to models.
     const listing = near();
     const searched = isModel ? undefined : { places, workdir, problems: listing.problems };
     const nameable = listing.tools.filter((candidate) => mayName(candidate, listing.skills));
-    throw upstream?.why(name, snapshot) ?? notFound(shownAs, nameable, searched);
+    throw notFound(shownAs, nameable, searched);
   };
 }
 

@@ -67,6 +67,20 @@ describe('a stored tool list', () => {
     expect(forced.error.code).toBe('integrity');
   });
 
+  spec('UPS-127', 'that another process stores while a tool is looked up is used', async () => {
+    const workspace = await listed();
+    const [file] = filesOf(workspace);
+    const text = readFileSync(file!, 'utf8');
+    for (const ref of ['far_one', 'mcp://far/one']) {
+      writeFileSync(file!, '');
+      // The tool was just looked for in the empty list.
+      const debug = (message: string): void => {
+        if (message.includes('discarded')) writeFileSync(file!, text);
+      };
+      expect((await workspace.toolbox({ debug }).call(ref, {})).error, ref).toBeUndefined();
+    }
+  });
+
   spec('UPS-3', 'is private to the user, and avoids a start', async () => {
     const workspace = await listed();
     for (const file of filesOf(workspace)) expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -1,4 +1,4 @@
-// Tests of stored tool lists: every part of a definition that was approved is checked before it is used.
+// Tests of stored tool lists: every part of an approved definition is checked before it is used, and failures replace none.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,12 +21,19 @@ const TOOL = {
   approved: APPROVED,
 } as unknown as StoredTool;
 
-/** Stores a tool, changes its approved definition in the file, and loads it. */
-function load(approved: unknown): StoredTool | undefined {
+const LISTING: Listing = { at: 1, version: {}, faults: [], tools: [TOOL] };
+
+function createDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'wield-listings-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Stores a tool, changes its approved definition in the file, and loads it. */
+function load(approved: unknown): StoredTool | undefined {
+  const directory = createDirectory();
   const files = createListingFiles(directory, WORLD);
-  files.save('server', { at: 1, version: {}, faults: [], tools: [TOOL] });
+  files.save('server', LISTING);
   const [name] = readdirSync(directory);
   const path = join(directory, name!);
   writeFileSync(
@@ -54,4 +61,19 @@ spec('UPS-3 POL-21', 'a stored definition whose approved part is damaged is not 
     { ...APPROVED, output: 'object' },
   ];
   for (const approved of damaged) expect(load(approved), JSON.stringify(approved)).toBeUndefined();
+});
+
+spec('UPS-127', 'a failed start never replaces a tool list that another process stored meanwhile', () => {
+  const directory = createDirectory();
+  const [one, other] = [createListingFiles(directory, WORLD), createListingFiles(directory, WORLD)];
+  const failure = { at: 1, count: 1, message: 'it failed', hint: 'start it again' };
+  one.saveFailure('server', failure);
+  expect(other.load('server')).toMatchObject(failure);
+  // Both looked before: there was no list.
+  other.save('server', LISTING);
+  expect(readdirSync(directory)).toHaveLength(1);
+  one.saveFailure('server', failure);
+  for (const files of [one, other]) expect(files.load('server')).toMatchObject({ tools: [TOOL] });
+  one.removeFailure('server');
+  for (const files of [one, other]) expect(files.load('server')).toMatchObject({ tools: [TOOL] });
 });

@@ -1,9 +1,20 @@
-// Stored tool lists, by configuration hash.
+// Stored tool lists and failed starts of servers, by configuration hash.
 
 import { join } from 'node:path';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { anything, integer, list, matches, object, oneOf, optional, string, table } from '../../core/shape.js';
+import {
+  anything,
+  integer,
+  list,
+  matches,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  string,
+  table,
+} from '../../core/shape.js';
 import type { World } from '../../core/snapshot.js';
 import type { Traits } from '../../core/tool.js';
 import { createStatCache } from '../../files/read.js';
@@ -58,10 +69,12 @@ export function isFailedStart(value: object): value is FailedStart {
 }
 
 export interface ListingFiles {
+  /** Returns the tool list of a server, or why its last start failed if it was never listed. */
   load(configuration: string): Listing | FailedStart | undefined;
   save(configuration: string, listing: Listing): void;
+  /** Stores a failed start; never in place of a tool list, which another process may have stored meanwhile (UPS-127). */
   saveFailure(configuration: string, failure: FailedStart): void;
-  remove(configuration: string): void;
+  removeFailure(configuration: string): void;
   /** Stores the text of a list that was saved on another machine. */
   put(configuration: string, text: string): void;
 }
@@ -100,56 +113,54 @@ export function createListingFiles(
   world: World,
   onSave: (configuration: string, text: string) => void = () => {},
 ): ListingFiles {
-  const cache = createStatCache<Listing | FailedStart | undefined>({
-    now: world.now,
-    limit: MAX_BYTES,
-    isState: () => true,
-  });
-  const fileOf = (configuration: string): string => join(directory, `${configuration}.listing`);
-  const put = (configuration: string, text: string): void => {
+  const listings = createLoad(LISTING, directory, world);
+  const failures = createLoad(FAILURE, directory, world);
+  const put = (file: string, text: string): void => {
     try {
-      writeFileAtomic(fileOf(configuration), text, { durable: false });
+      writeFileAtomic(file, text, { durable: false });
     } catch (error) {
       world.debug(`could not store a tool list: ${(error as Error).message}`);
     }
   };
+  const fileOf = (configuration: string): string => join(directory, `${configuration}.listing`);
+  const failureOf = (configuration: string): string => join(directory, `${configuration}.failure`);
+  const removeFailure = (configuration: string): void => removeFile(failureOf(configuration));
   return {
-    load(configuration) {
-      const file = fileOf(configuration);
-      return cache.get(configuration, [file], ([text]) => {
-        if (text === undefined) return undefined;
-        // A file that others could have written is replaced, but not in a directory that they can write to.
-        if (typeof text === 'object' && text.fault === 'unsafe') checkStateDirectory(directory);
-        try {
-          if (typeof text === 'object') throw new Error(text.message);
-          return parse(text);
-        } catch (error) {
-          world.debug(`${file}: discarded: ${(error as Error).message}`);
-          return undefined;
-        }
-      });
-    },
+    load: (configuration) =>
+      (listings(fileOf(configuration)) as Listing | undefined) ??
+      (failures(failureOf(configuration)) as FailedStart | undefined),
     save(configuration, listing) {
       const text = toText(listing);
-      put(configuration, text);
+      put(fileOf(configuration), text);
+      removeFailure(configuration);
       onSave(configuration, text);
     },
-    saveFailure: (configuration, failure) => put(configuration, toText(failure)),
-    remove(configuration) {
-      removeFile(fileOf(configuration));
-    },
-    put,
+    saveFailure: (configuration, failure) => put(failureOf(configuration), toText(failure)),
+    removeFailure,
+    put: (configuration, text) => put(fileOf(configuration), text),
   };
+}
+
+// Returns a function that loads a file of a shape. A damaged one is discarded as a whole.
+function createLoad(shape: Shape<object>, directory: string, world: World): (file: string) => object | undefined {
+  const cache = createStatCache<object | undefined>({ now: world.now, limit: MAX_BYTES, isState: () => true });
+  return (file) =>
+    cache.get(file, [file], ([text]) => {
+      if (text === undefined) return undefined;
+      // A file that others could have written is replaced, but not in a directory that they can write to.
+      if (typeof text === 'object' && text.fault === 'unsafe') checkStateDirectory(directory);
+      try {
+        if (typeof text === 'object') throw new Error(text.message);
+        const content: unknown = JSON.parse(text);
+        if (matches(shape, content)) return content;
+        throw new Error('damaged, or of another version');
+      } catch (error) {
+        world.debug(`${file}: discarded: ${(error as Error).message}`);
+        return undefined;
+      }
+    });
 }
 
 function toText(content: Listing | FailedStart): string {
   return `${JSON.stringify({ format: FORMAT, ...content })}\n`;
-}
-
-// A damaged file is discarded as a whole.
-function parse(text: string): Listing | FailedStart {
-  const content: unknown = JSON.parse(text);
-  if (matches(LISTING, content)) return content as unknown as Listing;
-  if (matches(FAILURE, content)) return content;
-  throw new Error('damaged, or of another version');
 }

@@ -54,8 +54,7 @@ export function createListings(options: ListingsOptions) {
     const listing = files.load(configuration);
     if (listing === undefined || isFailedStart(listing)) return listing;
     if (known.get(configuration)?.listing === listing || isOf(listing, server)) return listing;
-    world.debug(`the stored tool list of the server ${server.name} is invalid and was discarded`);
-    files.remove(configuration);
+    world.debug(`the stored tool list of the server ${server.name} is invalid and is not used`);
     return undefined;
   };
   const loadListing = (server: ServerEntry): Listing | undefined => {
@@ -151,10 +150,7 @@ export function createListings(options: ListingsOptions) {
     },
 
     /** Removes a stored failure, so that the next listing starts the server again. */
-    forgetFailure(server: ServerEntry): void {
-      const before = load(server);
-      if (before !== undefined && isFailedStart(before)) files.remove(configurationOf(server));
-    },
+    forgetFailure: (server: ServerEntry): void => files.removeFailure(configurationOf(server)),
 
     /** Compares a stored tool list with the pins again: the server may have changed a tool meanwhile. */
     reviewAgain(server: ServerEntry): void {
