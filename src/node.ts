@@ -179,9 +179,12 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
       const remote = upstreams.instructions(snapshot);
       return [own, remote].filter((text) => text !== '').join('\n\n');
     },
-    show: (shown, { settings }, { offer = [] }) =>
-      showInMode(shown, settings.view, ({ name, traits }) =>
-        isOffered(name, traits.group, [...files.offered, ...offer], settings),
+    show: (shown, { settings }, { offer = [], decideMode }) =>
+      showInMode(
+        shown,
+        settings.view,
+        ({ name, traits }) => isOffered(name, traits.group, [...files.offered, ...offer], settings),
+        decideMode,
       ),
     watch: watching.add,
   });

@@ -3,7 +3,7 @@
 import { memoize } from '../core/memoize.js';
 import { estimateTokens } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
+import { type AutoMode, CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
 import { isBackgroundTool } from './background.js';
 import { defineBuiltin, defineForwarding } from './builtin.js';
 import { QUERY_RESULT } from './query-result.js';
@@ -27,15 +27,20 @@ export function usesTool(mode: Mode, { name }: Pick<Tool, 'name'>): boolean {
   return BOTH.includes(name) || name === (mode === 'code' ? RUN_CODE : CALL_TOOL);
 }
 
-/** Returns what a model is shown of the tools that it may call; `isOffered` tells the built-in tools asked for. */
+/**
+ * Returns what a model is shown of the tools that it may call; `isOffered` tells the built-in tools asked for, and
+ * `decideMode` what mode `auto` is.
+ */
 export function showInMode(
   tools: readonly Tool[],
   { mode }: View,
   isOffered: (tool: Tool) => boolean,
+  decideMode = (now: AutoMode): AutoMode => now,
 ): readonly Tool[] {
   if (mode === 'all') return tools;
   const others = tools.filter((tool) => tool.origin.builtin !== true || !isModeTool(tool));
-  if (mode === 'auto' && !isMuch(others.filter(({ origin }) => origin.builtin !== true))) return others;
+  const isAll = (): boolean => !isMuch(others.filter(({ origin }) => origin.builtin !== true));
+  if (mode === 'auto' && decideMode(isAll() ? 'all' : 'search') === 'all') return others;
   const isShown = (tool: Tool): boolean =>
     usesTool(mode, tool) || RESULTS.includes(tool.name) || isBackgroundTool(tool) || isOffered(tool);
   return tools.filter((tool) => tool.origin.builtin === true && isShown(tool));

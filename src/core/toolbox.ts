@@ -19,6 +19,7 @@ import type { Cascade, Skill } from './skill.js';
 import type { Operation, Telemetry } from './telemetry.js';
 import type { ShadowedTool, Tool } from './tool.js';
 import type { KnownRef, Meant, NamedDefinition, OtherNames, ToolInput, ToolResultOf } from './typed.js';
+import type { AutoMode } from './view.js';
 
 /** Options of a call. */
 export interface CallOptions {
@@ -118,6 +119,12 @@ export interface ListOptions extends SearchOptions {
   readonly offer?: readonly string[];
   /** True: starts no server and loads no module to learn about tools. */
   readonly knownOnly?: boolean;
+}
+
+/** What only our own doors set. */
+export interface DoorListOptions extends ListOptions {
+  /** Returns what mode `auto` is for this list, given what it would be now. Not called in other modes. */
+  readonly decideMode?: (now: AutoMode) => AutoMode;
 }
 
 /** Options of a search. */

@@ -9,6 +9,9 @@ import type { Json } from './json.js';
 export const MODES = ['all', 'search', 'code', 'auto'] as const;
 export type Mode = (typeof MODES)[number];
 
+/** What mode `auto` is for a session. */
+export type AutoMode = 'all' | 'search';
+
 export interface View {
   readonly mode: Mode;
   /** The profile in use, if any. */

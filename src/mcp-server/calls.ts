@@ -9,9 +9,11 @@ import { isFailedOutput, type ToolResult } from '../core/result.js';
 import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import { RpcError } from '../net/mcp.js';
 import { resolveAppTool, showsApps } from './apps.js';
+import type { AutoModes } from './auto-mode.js';
 import type { InputRequiredResult } from './client-requests.js';
 import { createInteractiveCalls } from './interaction.js';
-import type { Listing, Listings, LiveListing } from './listing.js';
+import type { Listing } from './listing.js';
+import type { Listings, LiveListing } from './live-listing.js';
 import { ERROR, type Params } from './message.js';
 import { callerOf, type RequestScope, readKey, readTraceParent, toLogListener, toProgressListener } from './request.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
@@ -38,12 +40,13 @@ export interface ToolCalls {
 export interface ToolCallsOptions {
   readonly toolbox: Toolbox;
   readonly listings: Listings;
+  readonly modes: AutoModes;
   /** Delays calls while the client does not read its responses. */
   readonly ready?: DoorOptions['ready'];
   readonly shared?: SharedSessions | undefined;
 }
 
-export function createToolCalls({ toolbox, listings, ready, shared }: ToolCallsOptions): ToolCalls {
+export function createToolCalls({ toolbox, listings, modes, ready, shared }: ToolCallsOptions): ToolCalls {
   const interactive = createInteractiveCalls(shared);
   const serve: ToolCalls['serve'] = ({ scope, id, input, run, checkPlan }) => {
     const { capabilities, identity } = scope;
@@ -83,7 +86,7 @@ export function createToolCalls({ toolbox, listings, ready, shared }: ToolCallsO
   };
   const call: ToolCalls['call'] = async (params, scope) => {
     const listed = params.name as string;
-    const listing = listings.of(scope.identity);
+    const listing = listings.of(scope.identity, modes.of(scope.client));
     const known = listing.newest() ?? (await listing.known());
     const asked = known.names.has(listed) ? listed : await toAppTool(listing, known, listed, scope);
     const name = known.names.get(asked) ?? decodeName(asked);

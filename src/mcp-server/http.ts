@@ -80,7 +80,7 @@ const NO_CONSENT = 'consent is not taken from a process that a tool started, or 
 export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandler {
   const server = createMcpServer(toolbox, { ...options, transport: 'tcp' });
   const sessions = createSessions({ server, shared: options.shared, onError: options.onError });
-  server.listings.onChange((kind, identity) => sessions.announce(kind, identityKey(identity)));
+  server.listings.onChange(sessions.announce);
   let running = 0;
 
   const serveBody = async (exchange: Exchange, body: Json): Promise<void> => {
@@ -177,10 +177,12 @@ function refuse(exchange: Exchange, { status, headers, message }: Refusal): void
 }
 
 // SRV-18: parameters must agree with the headers that repeat them in the newer version.
-async function assertParamHeaders({ listings }: McpServer, exchange: Exchange, message: Message): Promise<void> {
+async function assertParamHeaders({ listings, modes }: McpServer, exchange: Exchange, message: Message): Promise<void> {
   const { method, params } = message;
   if (method !== 'tools/call') return;
-  const declared = (await listings.of(exchange.identity).known()).headers.get(String(params?.name));
+  const { identity } = exchange;
+  const mode = modes.of({ session: sessionOf(identity), sessionEnd: 'none' });
+  const declared = (await listings.of(identity, mode).known()).headers.get(String(params?.name));
   const headerOf = (name: string) => exchange.header(name.toLowerCase()) ?? null;
   const found = declared && findHeaderMismatch(declared, params?.arguments, headerOf);
   if (found !== undefined) throw mismatch(found.header, found.problem);

@@ -1,15 +1,15 @@
-// The tools of a toolbox as `tools/list` shows them, shared by all connections and rebuilt only when one of them changed.
+// The tools of a toolbox as `tools/list` shows them: rebuilt only when one of them changed.
 
 import { createTurns } from '../core/async.js';
 import type { Caller } from '../core/caller.js';
 import { orNothing } from '../core/error.js';
 import { encodeNames } from '../core/name.js';
 import { describeForModel, needsTrust, type Tool } from '../core/tool.js';
-import type { Toolbox } from '../core/toolbox.js';
-import { CALL_TOOL } from '../core/view.js';
+import type { DoorListOptions, Toolbox } from '../core/toolbox.js';
+import { type AutoMode, CALL_TOOL } from '../core/view.js';
 import { type ParamHeader, readParamHeaders } from '../net/param-headers.js';
 import { type AppTools, collectAppTools } from './apps.js';
-import { type Identity, identityKey, MODEL, toCaller } from './identity.js';
+import { MODEL } from './identity.js';
 
 export interface ListedTool {
   readonly name: string;
@@ -39,9 +39,19 @@ export interface Listing {
 // The protocol's limit.
 export const MAX_NAME_LENGTH = 128;
 
-// Returns a function that reads the current listing; it returns the same object as long as nothing changed. `knownOnly`
-// uses what is known about upstream servers and modules instead of starting them.
-function createListingReader(toolbox: Toolbox, caller: Caller) {
+export interface ListingReader {
+  /**
+   * Reads the current listing; returns the same object as long as nothing changed. `knownOnly` uses what is known about
+   * upstream servers and modules instead of starting them.
+   */
+  read(knownOnly?: boolean): Promise<Listing>;
+  /** What mode `auto` was at the last reading; undefined in other modes. */
+  autoMode(): AutoMode | undefined;
+}
+
+/** `decided`: what mode `auto` is; by default what it would be now. */
+export function createListingReader(toolbox: Toolbox, caller: Caller, decided?: AutoMode): ListingReader {
+  let autoMode: AutoMode | undefined;
   let last: { tools: readonly Tool[]; trusted: boolean; listing: Listing } | undefined;
   let building: Promise<unknown> = Promise.resolve();
   const find = (tools: readonly Tool[], trusted: boolean): Listing | undefined =>
@@ -56,8 +66,15 @@ function createListingReader(toolbox: Toolbox, caller: Caller) {
     last = { tools, trusted, listing };
     return listing;
   };
-  return async (knownOnly = false): Promise<Listing> => {
-    const tools = await toolbox.list({ caller: { ...caller, apps: true }, knownOnly });
+  const read = async (knownOnly = false): Promise<Listing> => {
+    let mode: AutoMode | undefined;
+    const options: DoorListOptions = {
+      caller: { ...caller, apps: true },
+      knownOnly,
+      decideMode: (now) => (mode = decided ?? now),
+    };
+    const tools = await toolbox.list(options);
+    autoMode = mode;
     const { trusted } = toolbox.workspace;
     const known = find(tools, trusted);
     if (known !== undefined) return known;
@@ -66,6 +83,7 @@ function createListingReader(toolbox: Toolbox, caller: Caller) {
     building = built.catch(() => {});
     return built;
   };
+  return { read, autoMode: () => autoMode };
 }
 
 async function isEqual(before: readonly ListedTool[], now: readonly ListedTool[]): Promise<boolean> {
@@ -80,7 +98,7 @@ async function isEqual(before: readonly ListedTool[], now: readonly ListedTool[]
 
 /** Returns the tools as `tools/list` sends them. */
 export async function listForClients(toolbox: Toolbox): Promise<readonly ListedTool[]> {
-  return (await createListingReader(toolbox, MODEL)()).tools;
+  return (await createListingReader(toolbox, MODEL).read()).tools;
 }
 
 function isSameList(before: readonly Tool[], now: readonly Tool[]): boolean {
@@ -165,135 +183,5 @@ function toAnnotations({ traits }: Tool) {
     destructiveHint: traits.destructive,
     idempotentHint: traits.idempotent,
     openWorldHint: traits.openWorld,
-  };
-}
-
-/** The lists of a server. */
-export type ListKind = 'tools' | 'resources' | 'prompts';
-
-export interface LiveListing {
-  /** Begins to notice changes of all lists; starts no server. Before the first call or list nobody can miss one. */
-  watch(): void;
-  /** Reads the listing for a client. */
-  read(): Promise<Listing>;
-  /** Returns the last listing, if there is one. */
-  newest(): Listing | undefined;
-  /** Returns the listing for a call, from memory if there is one; starts no upstream server. */
-  known(): Promise<Listing>;
-  /** Reads the listing again, without starting upstream servers. */
-  rereadKnown(): Promise<Listing>;
-  /** Calls the listener when a list has changed; the returned function ends that. */
-  onChange(listener: (kind: ListKind) => void): () => void;
-  close(): void;
-}
-
-/** The listings of all users, each made when it is first needed. */
-export interface Listings {
-  of(identity: Identity | undefined): LiveListing;
-  /** Calls the listener when a list has changed for a user. */
-  onChange(listener: (kind: ListKind, identity: Identity | undefined) => void): () => void;
-  close(): void;
-}
-
-// Of users; that which was not used for longest is made again.
-const MAX_LISTINGS = 200;
-
-export function createListings(toolbox: Toolbox, onError?: (error: Error) => void): Listings {
-  const known = new Map<string | undefined, LiveListing>();
-  const listeners = new Set<(kind: ListKind, identity: Identity | undefined) => void>();
-  const open = (identity: Identity | undefined): LiveListing => {
-    const listing = createLiveListing(toolbox, toCaller(identity), onError);
-    listing.onChange((kind) => {
-      for (const listener of [...listeners]) listener(kind, identity);
-    });
-    return listing;
-  };
-  return {
-    of(identity) {
-      // Groups may change with every token, and the profile with the configuration.
-      const key = identity && JSON.stringify([identityKey(identity), identity.groups, identity.profile]);
-      const listing = known.get(key) ?? open(identity);
-      known.delete(key);
-      known.set(key, listing);
-      if (known.size > MAX_LISTINGS) {
-        const [oldest, unused] = known.entries().next().value!;
-        known.delete(oldest);
-        unused.close();
-      }
-      return listing;
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    close() {
-      for (const listing of known.values()) listing.close();
-    },
-  };
-}
-
-function createLiveListing(toolbox: Toolbox, caller: Caller, onError?: (error: Error) => void): LiveListing {
-  const readListing = createListingReader(toolbox, caller);
-  const rereadKnown = (): Promise<Listing> => readListing(true);
-  const listeners = new Set<(kind: ListKind) => void>();
-  const announce = (kind: ListKind): void => {
-    for (const listener of [...listeners]) listener(kind);
-  };
-  // The listing that every client knows at least: one that lists first must not hide a change from the others.
-  let announced: Listing | undefined;
-  let newest: Listing | undefined;
-  const compareTools = async (): Promise<void> => {
-    // Before the first listing there is nothing to announce, and reading could start upstream servers needlessly.
-    if (announced === undefined) {
-      newest = undefined;
-      return;
-    }
-    newest = await readListing();
-    if (newest === announced) return;
-    announced = newest;
-    announce('tools');
-  };
-  const others: Record<'resources' | 'prompts', string | undefined> = { resources: undefined, prompts: undefined };
-  const compareOthers = async (kind: 'resources' | 'prompts'): Promise<void> => {
-    const all = await toolbox.catalog[kind].list({ caller, knownOnly: true });
-    const now = JSON.stringify(all.map(({ tool, fields }) => [tool.name, fields]));
-    const before = others[kind];
-    others[kind] = now;
-    if (before !== undefined && before !== now) announce(kind);
-  };
-  const compare = (): void => {
-    for (const comparing of [compareTools(), compareOthers('resources'), compareOthers('prompts')])
-      comparing.catch((error: Error) => onError?.(error));
-  };
-  let isClosed = false;
-  let unwatch: (() => void) | undefined;
-  const watch = (): void => {
-    if (unwatch !== undefined || isClosed) return;
-    unwatch = toolbox.catalog.watch(compare);
-    // Finds what changed since the first listing.
-    compare();
-  };
-  return {
-    watch,
-    async read() {
-      newest = await readListing();
-      announced ??= newest;
-      return newest;
-    },
-    newest: () => newest,
-    async known() {
-      watch();
-      newest ??= await rereadKnown();
-      return newest;
-    },
-    rereadKnown,
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    close() {
-      isClosed = true;
-      unwatch?.();
-    },
   };
 }

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { spec } from '../../test/support/spec.js';
 import type { JsonSchema } from '../core/schema.js';
 import { createToolbox } from '../toolbox.js';
-import { createListings } from './listing.js';
+import { createListings } from './live-listing.js';
 import { createListingPages } from './pages.js';
 
 const createPages = (count: number, inputSchema: JsonSchema) => {

@@ -2,7 +2,8 @@
 
 import { createTurns } from '../core/async.js';
 import { RpcError } from '../net/mcp.js';
-import type { Listing, LiveListing } from './listing.js';
+import type { Listing } from './listing.js';
+import type { LiveListing } from './live-listing.js';
 import { ERROR, META } from './message.js';
 import { projectOutputSchema } from './result.js';
 

@@ -7,6 +7,7 @@ import { isRecord } from '../core/json.js';
 import type { Operation } from '../core/telemetry.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import type { ProtocolVersion } from '../core/upstream.js';
+import type { AutoMode } from '../core/view.js';
 import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
 import { type Identity, toCaller } from './identity.js';
 import {
@@ -32,6 +33,8 @@ export class Client {
   readonly announce: (text: string) => void;
   /** The instructions that it was given at first. */
   instructions: string | undefined;
+  /** What mode `auto` is for it, once it has listed tools. */
+  autoMode: AutoMode | undefined;
   /** Parameters of `initialize`, in the older protocol version. */
   initialized: Params | undefined;
   /** The level that the client set, in the older protocol version. */

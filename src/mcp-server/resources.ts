@@ -8,9 +8,10 @@ import type { Infer } from '../core/shape.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { RpcError } from '../net/mcp.js';
 import { resolveAppUri } from './apps.js';
+import type { AutoModes } from './auto-mode.js';
 import type { ToolCalls } from './calls.js';
 import { identityKey, toCaller } from './identity.js';
-import type { Listings } from './listing.js';
+import type { Listings } from './live-listing.js';
 import { ERROR, META, type PARAM_SHAPES, toNotification } from './message.js';
 import { toPage } from './pages.js';
 import { callerOf, MAX_SUBSCRIPTIONS, protocolOf, type RequestScope, Subscriptions } from './request.js';
@@ -115,7 +116,7 @@ const MAX_LISTENERS = 1024;
  * Answers `subscriptions/listen` of the newer protocol version: sends what changes until the request is cancelled, or the
  * server ends.
  */
-export function createListen({ catalog: { resources } }: Toolbox, listings: Listings) {
+export function createListen({ catalog: { resources } }: Toolbox, listings: Listings, modes: AutoModes) {
   const open = new Set<() => void>();
   return {
     async listen({ notifications: wanted }: Params<'listen'>, scope: RequestScope): Promise<object> {
@@ -134,8 +135,8 @@ export function createListen({ catalog: { resources } }: Toolbox, listings: List
       onAbort(scope.controller.signal, end);
       const kinds = (['tools', 'prompts', 'resources'] as const).filter((kind) => wanted[`${kind}ListChanged`]);
       const user = identityKey(scope.identity);
-      const unlisten = listings.onChange((kind, of) => {
-        if (identityKey(of) !== user || !kinds.includes(kind)) return;
+      const unlisten = listings.onChange(({ kind, identity, concerns }) => {
+        if (identityKey(identity) !== user || !kinds.includes(kind) || !concerns(modes.of(scope.client))) return;
         const tell = (): void => scope.notify(`notifications/${kind}/list_changed`, { _meta });
         scope.client.announceChange(`${kind} ${scope.id}`, tell);
       });

@@ -2,11 +2,13 @@
 
 import type { Infer, Shape } from '../core/shape.js';
 import type { DoorOptions, Toolbox } from '../core/toolbox.js';
+import type { AutoMode } from '../core/view.js';
 import { RpcError, SKILLS, TASKS } from '../net/mcp.js';
 import { showsApps } from './apps.js';
+import { type AutoModes, createAutoModes } from './auto-mode.js';
 import { createToolCalls } from './calls.js';
 import { type Identity, toCaller } from './identity.js';
-import { createListings, type Listings, type LiveListing } from './listing.js';
+import { createListings, type Listings } from './live-listing.js';
 import {
   ERROR,
   findParamsFault,
@@ -52,6 +54,7 @@ export interface Answer {
 
 export interface McpServer {
   readonly listings: Listings;
+  readonly modes: AutoModes;
   /** Undefined in a fleet, whose servers keep nothing in memory (FLT-76). */
   readonly tasks: Tasks | undefined;
   /** Answers a request. Resolves to undefined if it was cancelled, which gets no response. Never rejects. */
@@ -72,8 +75,6 @@ interface Method {
   readonly cache?: CacheHint | undefined;
 }
 
-// Watching takes 10 ms to begin, which the first answers need not wait for.
-const WATCH_AFTER_MS = 10;
 // Methods that answer parameters of a wrong form with -32602; others do with -32603, like servers of the SDK.
 const WITH_INVALID_PARAMS: readonly string[] = [
   'tools/call',
@@ -87,17 +88,28 @@ const FIRST_METHODS: readonly string[] = ['initialize', 'ping', 'server/discover
 
 export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): McpServer {
   const listings = createListings(toolbox, options.onError);
-  const calls = createToolCalls({ toolbox, listings, ready: options.ready, shared: options.shared });
+  const modes = createAutoModes(options.shared);
+  const calls = createToolCalls({ toolbox, listings, modes, ready: options.ready, shared: options.shared });
   const tasks = options.shared === undefined ? createTasks(calls.call) : undefined;
   const info = { name: 'wield', version: options.version };
   const pages = createListingPages(info);
-  const listeners = createListen(toolbox, listings);
+  const listeners = createListen(toolbox, listings, modes);
   const resources = createResourceHandlers(toolbox, calls);
   const skills = createSkillHandlers(toolbox);
   // SRV-99: they are the beginning of a prompt, and stay the same.
   const instructions = async ({ client, identity }: RequestScope) => {
     client.instructions ??= await toolbox.workspace.instructions({ caller: toCaller(identity) });
     return client.instructions || undefined;
+  };
+  const listTools = async (cursor: string | undefined, { client, identity, isNewer, capabilities }: RequestScope) => {
+    const read = (mode: AutoMode | undefined) =>
+      pages.read(listings.of(identity, mode), cursor, isNewer, showsApps(capabilities));
+    const mode = await modes.find(client);
+    const page = await read(mode);
+    const decided = mode === undefined ? listings.of(identity).autoMode() : undefined;
+    if (decided === undefined) return page;
+    await modes.keep(client, decided);
+    return read(decided);
   };
   const extensions = { [SKILLS]: { directoryRead: true }, ...(tasks && { [TASKS]: {} }) };
   const capabilities = { ...CAPABILITIES, extensions };
@@ -128,7 +140,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
       return {};
     }),
     'tools/list': both(PARAM_SHAPES.list, async ({ cursor }, scope) => {
-      const page = await pages.read(listings.of(scope.identity), cursor, scope.isNewer, showsApps(scope.capabilities));
+      const page = await listTools(cursor, scope);
       const log = toLogListener(scope);
       for (const data of log === undefined ? [] : (options.notices?.(scope.identity) ?? []))
         log?.({ level: 'warning', data, logger: 'wield' });
@@ -160,11 +172,6 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     }),
   };
 
-  const watching = new WeakMap<LiveListing, NodeJS.Timeout>();
-  const watch = (identity: Channel['identity']): void => {
-    const listing = listings.of(identity);
-    if (!watching.has(listing)) watching.set(listing, setTimeout(listing.watch, WATCH_AFTER_MS).unref());
-  };
   const findMethod = ({ method: name, params = {} }: RequestMessage, isNewer: boolean): Method => {
     const method = Object.hasOwn(methods, name) ? methods[name]! : undefined;
     if (method === undefined || method.version === (isNewer ? 'older' : 'newer'))
@@ -183,7 +190,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     const request = client.begin(id);
     try {
       const { handle, cache } = findMethod(message, isNewer);
-      if (!FIRST_METHODS.includes(name)) watch(channel.identity);
+      if (!FIRST_METHODS.includes(name)) listings.watch(channel.identity);
       const result = await handle(params, toScope(message, channel, request.controller));
       if (request.isCancelled) return undefined;
       return answered(id, isNewer && !(result instanceof Buffer) ? stamp(result, info, cache) : result);
@@ -195,6 +202,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   };
   return {
     listings,
+    modes,
     tasks,
     answer: withOperations(answer, {
       toolbox,

@@ -2,8 +2,9 @@
 
 import { isRecord, type Json } from '../core/json.js';
 import { matches } from '../core/shape.js';
+import type { AutoMode } from '../core/view.js';
 import { type Exchange, type Headers, respondError } from './exchange.js';
-import type { ListKind } from './listing.js';
+import type { ListChange } from './live-listing.js';
 import {
   ERROR,
   isRequest,
@@ -17,7 +18,7 @@ import {
 } from './message.js';
 import { Client } from './request.js';
 import type { McpServer } from './server.js';
-import type { SharedSessions } from './shared-sessions.js';
+import { IDLE_MS, type SharedSessions } from './shared-sessions.js';
 import { EventLog, EventStream, Responder } from './sse.js';
 
 export interface SessionsOptions {
@@ -27,7 +28,6 @@ export interface SessionsOptions {
   readonly shared?: SharedSessions | undefined;
 }
 
-export const IDLE_MS = 60 * 60_000;
 // A shared session expires after the idle time, too.
 const RESAVE_MS = IDLE_MS / 6;
 const OWN_STREAM = 'session';
@@ -43,6 +43,8 @@ export interface StoredSession {
   /** Parameters of `initialize`. */
   readonly initialized: Params;
   readonly logLevel?: string;
+  /** What mode `auto` is for it. */
+  readonly autoMode?: AutoMode;
 }
 
 /** One client of the older version. */
@@ -65,7 +67,8 @@ export class Session {
   readonly #cancelled = new Set<RequestId>();
   #savedAt = performance.now();
 
-  constructor({ server, shared, onError }: SessionsOptions, { id, owner, user, initialized, logLevel }: StoredSession) {
+  constructor({ server, shared, onError }: SessionsOptions, stored: StoredSession) {
+    const { id, owner, user, initialized, logLevel, autoMode } = stored;
     this.id = id;
     this.user = user;
     this.#server = server;
@@ -76,12 +79,13 @@ export class Session {
     this.#client = new Client(owner, (text) => this.#stream.send(text));
     this.#client.initialized = initialized;
     this.#client.logLevel = logLevel;
+    this.#client.autoMode = autoMode;
   }
 
   /** What another server needs to continue the session. */
   get stored(): Json {
-    const { session: owner, initialized, logLevel } = this.#client;
-    return { owner, user: this.user, initialized, logLevel } as unknown as Json;
+    const { session: owner, initialized, logLevel, autoMode } = this.#client;
+    return { owner, user: this.user, initialized, logLevel, autoMode } as unknown as Json;
   }
 
   /** Notes that it is used, also where it is shared. */
@@ -139,8 +143,9 @@ export class Session {
     else this.#stream.begin(exchange, false);
   }
 
-  announceChange(kind: ListKind): void {
-    const { announce } = this.#client;
+  announceChange({ kind, concerns }: ListChange): void {
+    const { announce, autoMode } = this.#client;
+    if (!concerns(autoMode)) return;
     this.#client.announceChange(kind, () => announce(toNotification(`notifications/${kind}/list_changed`)));
   }
 
@@ -180,6 +185,7 @@ export class Session {
 
   async #answer(message: RequestMessage, responder: Responder, exchange: Exchange): Promise<void> {
     const { id } = message;
+    const { autoMode } = this.#client;
     remember(this.#received, id);
     this.#responders.set(id, responder);
     const answering = this.#server.answer(message, {
@@ -198,7 +204,7 @@ export class Session {
     if (this.#cancelled.delete(id))
       this.take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
     const answer = await answering;
-    if (message.method === 'logging/setLevel') this.#save();
+    if (message.method === 'logging/setLevel' || this.#client.autoMode !== autoMode) this.#save();
     if (answer === undefined) return;
     if (this.#responders.get(id) === responder) this.#responders.delete(id);
     responder.answer(answer.parts);

@@ -4,15 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { matches } from '../core/shape.js';
 import { type Exchange, respondError } from './exchange.js';
 import { identityKey } from './identity.js';
-import type { ListKind } from './listing.js';
+import type { ListChange } from './live-listing.js';
 import { ERROR, isRequest, type Message, OLDER_VERSIONS, PARAM_SHAPES, toMessage } from './message.js';
-import { IDLE_MS, isStored, Session, type SessionsOptions } from './session.js';
+import { isStored, Session, type SessionsOptions } from './session.js';
+import { IDLE_MS } from './shared-sessions.js';
 
 export interface Sessions {
   /** Handles a request of the older protocol version; `body` is its parsed body. */
   handle(exchange: Exchange, body: unknown): Promise<void>;
   /** Notifies the clients of a user of a changed list. */
-  announce(kind: ListKind, user: string | undefined): void;
+  announce(change: ListChange): void;
   close(): void;
 }
 
@@ -76,8 +77,9 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (shared !== undefined && !sessions.has(id) && !(await isReached(exchange, () => restore(id)))) return;
       return use(exchange, body, id);
     },
-    announce(kind, user) {
-      for (const session of sessions.values()) if (session.user === user) session.announceChange(kind);
+    announce(change) {
+      const user = identityKey(change.identity);
+      for (const session of sessions.values()) if (session.user === user) session.announceChange(change);
     },
     close() {
       for (const id of [...sessions.keys()]) drop(id);

@@ -2,6 +2,9 @@
 
 import type { Json } from '../core/json.js';
 
+/** A session that nobody uses for this long ends. */
+export const IDLE_MS = 60 * 60_000;
+
 /** Sessions of the older protocol version, and what the newer one needs instead of them. */
 export interface SharedSessions {
   /** Stores a session, also after a change. It expires if nobody uses it. */

@@ -64,8 +64,8 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
       client.cancel(params.requestId, params.reason);
   };
 
-  server.listings.onChange((kind) => {
-    if (phase === 'older')
+  server.listings.onChange(({ kind, concerns }) => {
+    if (phase === 'older' && concerns(client.autoMode))
       client.announceChange(kind, () => send(toNotification(`notifications/${kind}/list_changed`)));
   });
   transport.start();

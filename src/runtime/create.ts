@@ -8,7 +8,7 @@ import type { JsonObject } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
-import type { DoorOptions, Explanation, InstructionsOptions, ListOptions, Toolbox } from '../core/toolbox.js';
+import type { DoorListOptions, DoorOptions, Explanation, InstructionsOptions, Toolbox } from '../core/toolbox.js';
 import { type NamedDefinition, toRef } from '../core/typed.js';
 import { RUN_CODE } from '../core/view.js';
 import { decide, findUnmatched } from '../policy/decide.js';
@@ -32,7 +32,7 @@ export interface AssembleOptions {
   /** Returns the text to send to a model before anything else. */
   readonly instructions: (snapshot: Snapshot, options: InstructionsOptions) => string | Promise<string>;
   /** Returns what a model is shown of the tools that it may call (SRV-9). */
-  readonly show?: (tools: readonly Tool[], snapshot: Snapshot, options: ListOptions) => readonly Tool[];
+  readonly show?: (tools: readonly Tool[], snapshot: Snapshot, options: DoorListOptions) => readonly Tool[];
   /** Watches the files of the catalog. */
   readonly watch: (listener: () => void) => () => void;
 }
@@ -68,7 +68,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     }
   };
   return {
-    async list(asked = {}) {
+    async list(asked: DoorListOptions = {}) {
       checkCaller(asked.caller);
       const snapshot = workspace.snapshot(asked.caller);
       const tools = await listTools(parts, snapshot, asked);

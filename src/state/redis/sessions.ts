@@ -2,10 +2,9 @@
 
 import type { Redis } from 'ioredis';
 import { isRecord, type Json } from '../../core/json.js';
-import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
+import { IDLE_MS, type SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { type RedisKeyspace, reach, send } from './keyspace.js';
 
-const IDLE_MS = 60 * 60_000;
 // As long as a question can be answered.
 const NONCE_MS = 600_000;
 const FIELD = 'session';

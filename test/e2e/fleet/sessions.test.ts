@@ -2,6 +2,7 @@
 
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
+import type { Mode } from '../../../src/core/view.js';
 import { connect, parseFleetAddress } from '../../../src/fleet/connection.js';
 import { createFleetKey } from '../../../src/fleet/key.js';
 import { createMcpHttp, type HttpHandler } from '../../../src/mcp-server/index.js';
@@ -12,7 +13,7 @@ import { hasRedis, NO_REDIS, type RedisServer, startRedis } from '../../support/
 import { OLDER } from '../../support/server.js';
 import { onEnd } from '../../support/share.js';
 import { specIf } from '../../support/spec.js';
-import { createWorkspace } from '../../support/workspace.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const KEY = '5e'.repeat(32);
 const RUN = 'run it once';
@@ -20,6 +21,11 @@ const NEWER = '2026-07-28';
 const TOOLS = {
   wipe: '#!/bin/sh\n# @description Wipe.\n# @destructive\necho wiped\n',
   rows: '#!/bin/sh\n# @description Rows.\nseq 1 20000\n',
+};
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': NEWER,
+  'io.modelcontextprotocol/clientCapabilities': {},
 };
 
 type Post = (body: object, headers?: Record<string, string>) => Promise<Response>;
@@ -30,10 +36,11 @@ interface Front {
   readonly env: Record<string, string>;
   readonly dir: string;
   readonly home: string;
+  readonly script: Workspace['script'];
 }
 
 /** A front that runs its tools itself, with the shared state of the fleet. */
-async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
+async function openFront({ url }: RedisServer, alike?: Front, mode?: Mode): Promise<Front> {
   const workspace = createWorkspace();
   for (const [name, text] of Object.entries(TOOLS)) workspace.script(name, text);
   const address = parseFleetAddress(url, {});
@@ -46,7 +53,7 @@ async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
   // The same workdir and home, as on machines that are set up alike; state of its own.
   const { dir, home } = alike ?? workspace;
   const env = { ...workspace.env, HOME: home };
-  const toolbox = workspace.toolbox({ workdir: dir, env, trust: true, shared, offer: ['run_code'] });
+  const toolbox = workspace.toolbox({ workdir: dir, env, trust: true, shared, offer: ['run_code'], mode });
   const handler = createMcpHttp(toolbox, { version: '1', access: { host: '127.0.0.1' }, shared: shared.sessions });
   onEnd(async () => {
     await handler.close();
@@ -55,7 +62,7 @@ async function openFront({ url }: RedisServer, alike?: Front): Promise<Front> {
     await Promise.all([redis!.quit(), subscriber!.quit()]);
   });
   const post: Post = (body, headers = {}) => handler.fetch(toRequest('POST', headers, body));
-  return { post, handler, env, dir, home };
+  return { post, handler, env, dir, home, script: workspace.script };
 }
 
 function toRequest(method: string, headers: Record<string, string>, body?: object): Request {
@@ -110,6 +117,39 @@ const callOf = (name: string, args: object = {}, id = 1) => ({
   method: 'tools/call',
   params: { name, arguments: args },
 });
+
+specIf(
+  hasRedis,
+  NO_REDIS,
+  'SRV-100',
+  'mode auto is the same at all fronts, for a session and without one',
+  async () => {
+    const redis = await startRedis();
+    const one = await openFront(redis, undefined, 'auto');
+    const two = await openFront(redis, one, 'auto');
+    const begin = async (): Promise<Record<string, string>> => {
+      const begun = await one.post(initialize);
+      await lastOf(begun);
+      return { 'mcp-session-id': begun.headers.get('mcp-session-id')!, 'mcp-protocol-version': OLDER };
+    };
+    const list = async (front: Front, session?: Record<string, string>): Promise<string[]> => {
+      const message = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/list',
+        params: session === undefined ? { _meta: META } : {},
+      };
+      const headers = session ?? { 'mcp-protocol-version': NEWER, 'mcp-method': 'tools/list' };
+      return (await lastOf(await front.post(message, headers))).result.tools.map(({ name }: { name: string }) => name);
+    };
+    const session = await begin();
+    for (const names of [await list(one, session), await list(one)]) expect(names).not.toContain('call_tool');
+    for (let at = 0; at < 41; at++) one.script(`more-${at}`, TOOLS.rows);
+    expect(await list(one, await begin())).toContain('call_tool');
+    for (const names of [await list(two, session), await list(two), await list(one, session)])
+      expect([names.includes('call_tool'), names.includes('more-0')]).toEqual([false, true]);
+  },
+);
 
 const SESSION_TITLE = 'a session that one front began is continued and ended by another, without tasks';
 

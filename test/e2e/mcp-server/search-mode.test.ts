@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import type { Json } from '../../../src/core/json.js';
 import { describePlan } from '../../../src/core/plan.js';
 import { estimateTokens } from '../../../src/core/text.js';
@@ -13,6 +13,7 @@ import { json, wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio, type ProtocolVersion } from '../../support/clients.js';
 import { NO_CORPORA } from '../../support/corpora.js';
 import { rounds, some } from '../../support/effort.js';
+import { patience } from '../../support/patience.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec, specIf } from '../../support/spec.js';
 import { createUpstreamWorkspace } from '../../support/upstream-workspace.js';
@@ -241,7 +242,7 @@ describe('search mode', () => {
     expect((await ask(client, 'call_tool', { name: 'near_echo', input: { text: 'hi' } })).text).toBe('hi');
   });
 
-  spec('SRV-25 SRV-4', 'auto begins above 40 tools or 8,000 tokens, and clients are notified', async () => {
+  spec('SRV-25 SRV-4', 'auto is search mode above 40 tools or 8,000 tokens when a session begins', async () => {
     const workspace = createWorkspace();
     workspace.config('mode = "auto"\n');
     for (let at = 0; at < 40; at++) workspace.script(`tool-${at}`, shellScript('echo'));
@@ -250,8 +251,9 @@ describe('search mode', () => {
     expect(await namesOf(client)).toHaveLength(42);
     expect((await ask(client, 'search_tools', { queries: ['tool-7'] })).text).toMatch(/^tool-7\(/);
     workspace.script('tool-40', shellScript('echo'));
-    await expect.poll(() => changes).toBeGreaterThan(0);
-    expect(await namesOf(client)).toEqual(FIVE);
+    await vi.waitFor(() => expect(changes).toBeGreaterThan(0), patience(10_000));
+    expect(await namesOf(client)).toHaveLength(43);
+    expect(await namesOf(await connectStdio(workspace, 'older', ['--trust']))).toEqual(FIVE);
     const wordy = createWorkspace();
     for (let at = 0; at < 4; at++)
       wordy.script(`tool-${at}`, `#!/bin/sh\n# @description ${'Many words about it. '.repeat(500)}\necho\n`);

@@ -2,6 +2,7 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { connectStdio, connectUrl } from '../../support/clients.js';
 import { rounds, SAMPLED, SEED } from '../../support/effort.js';
@@ -12,6 +13,9 @@ import { spec } from '../../support/spec.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const EDITS = rounds(12, 1000);
+const CROSSINGS = rounds(4, 1000);
+const LARGE = ['large-a', 'large-b', 'large-c', 'large-d'];
+const LARGE_SCRIPT = `#!/bin/sh\n# @description ${'Many words about it. '.repeat(500)}\necho\n`;
 
 // Adds, changes or removes a tool; returns its name.
 function edit(workspace: Workspace, files: Map<string, string>, at: number): string {
@@ -24,6 +28,9 @@ function edit(workspace: Workspace, files: Map<string, string>, at: number): str
   } else files.set(name, workspace.script(name, shellScript('echo a', `@param p${at} string Part ${at}`)));
   return name;
 }
+
+// Not from the cache of the client.
+const listNow = (client: Client) => client.listTools({}, { cacheMode: 'refresh' });
 
 describe.concurrent('the list of tools', () => {
   for (const mode of ['search', 'code'])
@@ -56,6 +63,56 @@ describe.concurrent('the list of tools', () => {
     }
     expect(changes).toBeGreaterThan(EDITS / 2);
   });
+
+  for (const [transport, protocol] of [
+    ['stdio', 'older'],
+    ['stdio', 'newer'],
+    ['http', 'older'],
+    ['http', 'newer'],
+  ] as const)
+    spec(
+      'SRV-100 SRV-25',
+      `keeps the mode that auto was at first (${transport}, ${protocol} protocol)${SAMPLED}`,
+      async () => {
+        const begin = async (isLarge: boolean) => {
+          const workspace = createWorkspace();
+          workspace.config('mode = "auto"\n');
+          const url = transport === 'http' ? await serveUrl(workspace, ['--trust']) : '';
+          const connect = () =>
+            url === '' ? connectStdio(workspace, protocol, ['--trust']) : connectUrl(url, protocol);
+          const files = new Map<string, string>();
+          // Four tools that have more tokens than search mode begins with.
+          const toggle = (): void => {
+            for (const name of LARGE) {
+              const known = files.get(name);
+              if (known === undefined) files.set(name, workspace.script(name, LARGE_SCRIPT));
+              else rmSync(known);
+              if (known !== undefined) files.delete(name);
+            }
+          };
+          if (isLarge) toggle();
+          const client = await connect();
+          return { workspace, files, toggle, connect, client, first: JSON.stringify(await listNow(client)) };
+        };
+        const searched = await begin(true);
+        const all = await begin(false);
+        expect([searched.first, all.first].map((text) => text.includes('"name":"call_tool"'))).toEqual([true, false]);
+        for (let at = 0; at < CROSSINGS; at++) {
+          for (const one of [searched, all]) {
+            one.toggle();
+            edit(one.workspace, one.files, at);
+          }
+          expect(JSON.stringify(await listNow(searched.client))).toBe(searched.first);
+          const now = (await listNow(all.client)).tools.map(({ name }) => name);
+          expect(now).not.toContain('call_tool');
+          for (const name of all.files.keys()) expect(now).toContain(name);
+        }
+        if (searched.files.has(LARGE[0]!)) searched.toggle();
+        const next = JSON.stringify(await (await searched.connect()).listTools());
+        // Without sessions, the clients of a user share one.
+        expect(next.includes('"name":"call_tool"')).toBe(transport === 'http' && protocol === 'newer');
+      },
+    );
 
   spec('SRV-99', 'is announced as changed after the call that its session makes', async () => {
     const workspace = createWorkspace();

@@ -1,0 +1,183 @@
+// The lists of a server, shared by all connections: per user, in mode `auto` per decided mode, and followed for changes.
+
+import type { Caller } from '../core/caller.js';
+import type { Toolbox } from '../core/toolbox.js';
+import type { AutoMode } from '../core/view.js';
+import { type Identity, identityKey, toCaller } from './identity.js';
+import { createListingReader, type Listing } from './listing.js';
+
+/** The lists of a server. */
+export type ListKind = 'tools' | 'resources' | 'prompts';
+
+/** The tools that clients of a user are listed. */
+export interface LiveListing {
+  /** Reads the listing for a client. */
+  read(): Promise<Listing>;
+  /** Returns the last listing, if there is one. */
+  newest(): Listing | undefined;
+  /** Returns the listing for a call, from memory if there is one; starts no upstream server. */
+  known(): Promise<Listing>;
+  /** Reads the listing again, without starting upstream servers. */
+  rereadKnown(): Promise<Listing>;
+  /** What mode `auto` was at the last reading; undefined in other modes. */
+  autoMode(): AutoMode | undefined;
+}
+
+/** A list of a user has changed. */
+export interface ListChange {
+  readonly kind: ListKind;
+  readonly identity: Identity | undefined;
+  /** Whether the list is that of sessions with this mode. */
+  concerns(mode: AutoMode | undefined): boolean;
+}
+
+/** The lists of all users, each made when it is first needed. */
+export interface Listings {
+  /** Returns the tools for a user, and for sessions of theirs whose mode `auto` was decided to be this one. */
+  of(identity: Identity | undefined, mode?: AutoMode): LiveListing;
+  /** Begins to notice changes of all lists of a user; starts no server. Before the first call or list nobody can miss one. */
+  watch(identity: Identity | undefined): void;
+  /** Calls the listener when a list has changed. */
+  onChange(listener: (change: ListChange) => void): () => void;
+  close(): void;
+}
+
+interface UserLists {
+  tools(mode: AutoMode | undefined): LiveListing;
+  watch(): void;
+  close(): void;
+}
+
+// Of users; that which was not used for longest is made again.
+const MAX_LISTINGS = 200;
+// Watching takes 10 ms to begin, which the first answers need not wait for.
+const WATCH_AFTER_MS = 10;
+
+export function createListings(toolbox: Toolbox, onError?: (error: Error) => void): Listings {
+  const known = new Map<string | undefined, UserLists>();
+  const listeners = new Set<(change: ListChange) => void>();
+  const open = (identity: Identity | undefined): UserLists =>
+    createUserLists(toolbox, toCaller(identity), {
+      onError,
+      announce(kind, concerns = () => true) {
+        for (const listener of [...listeners]) listener({ kind, identity, concerns });
+      },
+    });
+  const find = (identity: Identity | undefined): UserLists => {
+    // Groups may change with every token, and the profile with the configuration.
+    const key = identity && JSON.stringify([identityKey(identity), identity.groups, identity.profile]);
+    const lists = known.get(key) ?? open(identity);
+    known.delete(key);
+    known.set(key, lists);
+    if (known.size > MAX_LISTINGS) {
+      const [oldest, unused] = known.entries().next().value!;
+      known.delete(oldest);
+      unused.close();
+    }
+    return lists;
+  };
+  return {
+    of: (identity, mode) => find(identity).tools(mode),
+    watch: (identity) => find(identity).watch(),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      for (const lists of known.values()) lists.close();
+    },
+  };
+}
+
+interface Followers {
+  announce(kind: ListKind, concerns?: ListChange['concerns']): void;
+  readonly onError?: ((error: Error) => void) | undefined;
+}
+
+function createUserLists(toolbox: Toolbox, caller: Caller, { announce, onError }: Followers): UserLists {
+  const listings = new Map<AutoMode | undefined, ComparedListing>();
+  const others: Record<'resources' | 'prompts', string | undefined> = { resources: undefined, prompts: undefined };
+  const compareOthers = async (kind: 'resources' | 'prompts'): Promise<void> => {
+    const all = await toolbox.catalog[kind].list({ caller, knownOnly: true });
+    const now = JSON.stringify(all.map(({ tool, fields }) => [tool.name, fields]));
+    const before = others[kind];
+    others[kind] = now;
+    if (before !== undefined && before !== now) announce(kind);
+  };
+  const compareTools = async (mode: AutoMode | undefined, listing: ComparedListing): Promise<void> => {
+    if (await listing.hasChanged()) announce('tools', (one) => one === mode);
+  };
+  const compare = (): void => {
+    const tools = [...listings].map(([mode, listing]) => compareTools(mode, listing));
+    for (const comparing of [...tools, compareOthers('resources'), compareOthers('prompts')])
+      comparing.catch((error: Error) => onError?.(error));
+  };
+  let isClosed = false;
+  let unwatch: (() => void) | undefined;
+  const watchNow = (): void => {
+    if (unwatch !== undefined || isClosed) return;
+    unwatch = toolbox.catalog.watch(compare);
+    // Finds what changed since the first listing.
+    compare();
+  };
+  let soon: NodeJS.Timeout | undefined;
+  return {
+    tools(mode) {
+      const listing = listings.get(mode) ?? createLiveListing(toolbox, caller, mode, watchNow);
+      listings.set(mode, listing);
+      return listing;
+    },
+    watch() {
+      soon ??= setTimeout(watchNow, WATCH_AFTER_MS).unref();
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(soon);
+      unwatch?.();
+    },
+  };
+}
+
+interface ComparedListing extends LiveListing {
+  /** Reads the listing again; true if it is not the one that every client knows. */
+  hasChanged(): Promise<boolean>;
+}
+
+function createLiveListing(
+  toolbox: Toolbox,
+  caller: Caller,
+  mode: AutoMode | undefined,
+  watch: () => void,
+): ComparedListing {
+  const { read, autoMode } = createListingReader(toolbox, caller, mode);
+  const rereadKnown = (): Promise<Listing> => read(true);
+  // The listing that every client knows at least: one that lists first must not hide a change from the others.
+  let announced: Listing | undefined;
+  let newest: Listing | undefined;
+  return {
+    async read() {
+      newest = await read();
+      announced ??= newest;
+      return newest;
+    },
+    newest: () => newest,
+    async known() {
+      watch();
+      newest ??= await rereadKnown();
+      return newest;
+    },
+    rereadKnown,
+    autoMode,
+    async hasChanged() {
+      // Before the first listing there is nothing to announce, and reading could start upstream servers needlessly.
+      if (announced === undefined) {
+        newest = undefined;
+        return false;
+      }
+      newest = await read();
+      if (newest === announced) return false;
+      announced = newest;
+      return true;
+    },
+  };
+}
