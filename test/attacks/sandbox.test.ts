@@ -379,6 +379,19 @@ describe('a package runner', () => {
     },
   );
 
+  specIf(WORKS, REASON, 'EXE-13', 'is installed without variables of its entry that make npm run code', async () => {
+    const workspace = createWorkspace();
+    const planted = join(workspace.home, 'planted');
+    const code = `try { require('node:fs').writeFileSync(${JSON.stringify(planted)}, '') } catch {}\n`;
+    const NODE_OPTIONS = `--require=${workspace.write('planted.cjs', code)}`;
+    workspace.write('package/server.mjs', SERVER);
+    workspace.write('package/package.json', '{"name":"boxed","version":"1.0.0","bin":"./server.mjs"}');
+    const args = ['-y', `${workspace.dir}/package`];
+    configureServers(workspace, { box: { command: 'npx', args, sandbox: 'workdir', env: { NODE_OPTIONS } } });
+    expect(textOf(await workspace.toolbox({ trust: true }).call('box_remember', {}))).toBe('remembered');
+    expect(existsSync(planted)).toBe(false);
+  });
+
   thorough('EXE-13', 'may take longer to install than a server may take to start', async () => {
     const workspace = createWorkspace();
     workspace.write('package/server.mjs', SERVER);

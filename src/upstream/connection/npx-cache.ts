@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { World } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { isNpx, runnerOf } from '../entries/package-runner.js';
-import { readNpx } from './runner.js';
+import { findRun } from '../pins/package.js';
 
 // Of npm, of the shell that npm starts, and of Node.
 const SIGNS =
@@ -27,7 +27,7 @@ export function findBrokenCache(server: ServerEntry, lines: readonly string[], w
 function placeOf({ args, env }: Extract<ServerEntry, { kind: 'stdio' }>, world: World): string | undefined {
   const cache = env.npm_config_cache ?? (world.home && join(world.home, '.npm'));
   const from = args.findIndex((word) => /(?:^|[\\/])npx(?:\.cmd)?$/.test(word) || word === 'exec');
-  const wanted = readNpx(args.slice(from + 1).filter((word) => word !== '--'));
+  const wanted = findRun('npx', args.slice(from + 1));
   if (cache === undefined || wanted === undefined) return undefined;
   return join(cache, '_npx', createHash('sha512').update(wanted.spec).digest('hex').slice(0, 16));
 }

@@ -5,40 +5,37 @@ import { basename } from 'node:path';
 /** As OSV names them; an image belongs to none. */
 export type Ecosystem = 'npm' | 'PyPI' | 'docker';
 
-/** The package that a server is run from. */
-export interface RunPackage {
-  readonly ecosystem: Ecosystem;
+/** What a package runner is asked to run. */
+export interface Run {
   /** The program that runs it, such as `npx`. */
   readonly runner: string;
-  readonly name: string;
-  /** What its installer reads after the name, such as `[cli]`. */
-  readonly extras: string;
-  /** A version, range, tag or digest; undefined without one. */
-  readonly wanted: string | undefined;
+  /** The package as written: a name with a version, a path or an address. */
+  readonly spec: string;
   /** Its program; undefined: its only one. */
   readonly program: string | undefined;
   /** The arguments of the program. */
   readonly args: readonly string[];
   /** The Python that it needs. */
   readonly python?: string | undefined;
+}
+
+/** The package of a registry that a server is run from. */
+export interface RunPackage extends Omit<Run, 'spec'> {
+  readonly ecosystem: Ecosystem;
+  readonly name: string;
+  /** What its installer reads after the name, such as `[cli]`. */
+  readonly extras: string;
+  /** A version, range, tag or digest; undefined without one. */
+  readonly wanted: string | undefined;
   /** Returns the arguments of the command line with this version. */
   withVersion(version: string): readonly string[];
 }
 
-interface Words {
-  readonly words: readonly string[];
-  /** How many words come before them. */
-  readonly before: number;
-}
-
-interface Scanned {
+interface Scanned extends Run {
   /** The position of the word that names the package, and what is before the name in it. */
   readonly at: number;
   readonly prefix: string;
   readonly isNamed: boolean;
-  readonly program: string | undefined;
-  readonly args: readonly string[];
-  readonly python?: string | undefined;
 }
 
 interface Options {
@@ -75,61 +72,82 @@ const NPM_SPEC = /^((?:@[A-Za-z0-9][\w.~-]*\/)?[A-Za-z0-9][\w.~-]*)(?:@([^\s:/@]
 const PYPI_SPEC = /^([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)(\[[\w,.-]+\])?(?:(?:==|@)([\w.!+*-]+)|([<>~!=][^\s;#]*))?$/;
 const IMAGE = /^((?:[\w.-]+(?::\d+)?\/)?[a-z0-9][a-z0-9._/-]*?)(?::([\w][\w.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$/;
 
-/** Returns undefined for a command line that runs no package, or in a form that is not known. */
+/** Returns undefined for a command line that runs no package of a registry, or in a form that is not known. */
 export function findPackage(command: string, args: readonly string[]): RunPackage | undefined {
+  const { options, before = 0 } = findOptions(command, args) ?? {};
+  if (options === 'image') return findImage(basename(command), args, before);
+  return options && findRegistered(args, before, options, basename(command));
+}
+
+/** Returns what `npx`, `uvx` and others are asked to run, from wherever it comes; undefined for other command lines. */
+export function findRun(command: string, args: readonly string[]): Run | undefined {
+  const { options, before = 0 } = findOptions(command, args) ?? {};
+  return options === undefined || options === 'image' ? undefined : scan(args, before, options, basename(command));
+}
+
+// `before`: how many words belong to the runner, such as `exec` of npm.
+function findOptions(command: string, args: readonly string[]) {
   for (const [text, options] of RUNNERS) {
     const [program, ...words] = text.split(' ');
-    if (basename(command) !== program || words.some((word, at) => args[at] !== word)) continue;
-    const rest = { words: args.slice(words.length), before: words.length };
-    return options === 'image' ? findImage(program!, args, rest) : findRegistered(program!, args, rest, options);
+    if (basename(command) === program && words.every((word, at) => args[at] === word))
+      return { options, before: words.length };
   }
   return undefined;
 }
 
-function findRegistered(runner: string, all: readonly string[], rest: Words, options: Options): RunPackage | undefined {
-  const scanned = scan(rest.words, options);
+function findRegistered(
+  all: readonly string[],
+  before: number,
+  options: Options,
+  runner: string,
+): RunPackage | undefined {
+  const scanned = scan(all, before, options, runner);
   if (scanned === undefined) return undefined;
-  const { at, prefix, isNamed, args, python } = scanned;
+  const { at, prefix, isNamed, spec, ...run } = scanned;
   const isNpm = options === NPM;
-  const spec = rest.words[at]!.slice(prefix.length);
   const [, name, second, third, range] = (isNpm ? NPM_SPEC : PYPI_SPEC).exec(spec) ?? [];
   if (name === undefined) return undefined;
   const extras = isNpm ? '' : (second ?? '');
   const equals = isNpm || !isNamed ? '@' : '==';
   return {
+    ...run,
     ecosystem: isNpm ? 'npm' : 'PyPI',
-    runner,
     name,
     extras,
     wanted: isNpm ? second : (third ?? range),
-    program: scanned.program ?? (isNpm ? undefined : name),
-    // `npm exec x -- -v`
-    args: runner === 'npm' && args[0] === '--' ? args.slice(1) : args,
-    python,
-    withVersion: (version) => all.with(rest.before + at, `${prefix}${name}${extras}${equals}${version}`),
+    program: run.program ?? (isNpm ? undefined : name),
+    withVersion: (version) => all.with(at, `${prefix}${name}${extras}${equals}${version}`),
   };
 }
 
 // Options of the runner, then the package, or its program if `--package` or `--from` named the package.
-function scan(words: readonly string[], { flags, from, python }: Options): Scanned | undefined {
+function scan(
+  words: readonly string[],
+  before: number,
+  { flags, from, python: ofPython }: Options,
+  runner: string,
+): Scanned | undefined {
   let named: Pick<Scanned, 'at' | 'prefix'> | undefined;
-  let version: string | undefined;
-  for (let at = 0; at < words.length; at++) {
+  let python: string | undefined;
+  for (let at = before; at < words.length; at++) {
     const word = words[at]!;
     const [option, value] = /^(--[\w-]+)=/.test(word)
       ? [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]
       : [word];
     if (from.test(option!) && named === undefined)
       named = value === undefined ? { at: ++at, prefix: '' } : { at, prefix: `${option}=` };
-    else if (python?.test(option!)) version = value ?? words[++at];
+    else if (ofPython?.test(option!)) python = value ?? words[++at];
     else if (word === '--' || flags.test(word)) continue;
     else if (word.startsWith('-')) return undefined;
     else {
-      const args = words.slice(at + 1);
-      if (named === undefined) return { at, prefix: '', isNamed: false, program: undefined, args, python: version };
-      return words[named.at] === undefined
-        ? undefined
-        : { ...named, isNamed: true, program: word, args, python: version };
+      const found = named ?? { at, prefix: '' };
+      const spec = words[found.at]?.slice(found.prefix.length);
+      if (spec === undefined) return undefined;
+      // `npm exec x -- -v`
+      const isApart = runner === 'npm' && words[at + 1] === '--';
+      const args = words.slice(at + (isApart ? 2 : 1));
+      const isNamed = named !== undefined;
+      return { ...found, isNamed, runner, spec, program: isNamed ? word : undefined, args, python };
     }
   }
   return undefined;
@@ -139,8 +157,8 @@ function scan(words: readonly string[], { flags, from, python }: Options): Scann
 const SWITCHES =
   /^(?:-[itdqP]+|--(?:rm|init|interactive|tty|detach|privileged|read-only|quiet|publish-all|no-healthcheck|oom-kill-disable|sig-proxy|disable-content-trust))$/;
 
-function findImage(runner: string, all: readonly string[], { words, before }: Words): RunPackage | undefined {
-  for (let at = 0; at < words.length; at++) {
+function findImage(runner: string, words: readonly string[], before: number): RunPackage | undefined {
+  for (let at = before; at < words.length; at++) {
     const word = words[at]!;
     if (SWITCHES.test(word) || /^--[\w-]+=|^-[a-zA-Z]./.test(word)) continue;
     if (word.startsWith('-')) at++;
@@ -155,7 +173,7 @@ function findImage(runner: string, all: readonly string[], { words, before }: Wo
         wanted: digest ?? tag,
         program: undefined,
         args: words.slice(at + 1),
-        withVersion: (version) => all.with(before + at, `${name}@${version}`),
+        withVersion: (version) => words.with(at, `${name}@${version}`),
       };
     }
   }

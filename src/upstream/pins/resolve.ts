@@ -77,10 +77,8 @@ async function resolveNpm({ name, wanted }: RunPackage, directory: string, insta
 }
 
 async function resolvePypi(wanted: RunPackage, directory: string, installing: Installing): Promise<Resolved> {
-  const { name, extras, python } = wanted;
-  const version = wanted.wanted === 'latest' ? undefined : wanted.wanted;
-  const range = version === undefined ? '' : /^[<>~!=]/.test(version) ? version : `==${version}`;
-  writeFileAtomic(join(directory, 'requirements.in'), `${name}${extras}${range}\n`, { durable: false });
+  const { name, python } = wanted;
+  writeFileAtomic(join(directory, 'requirements.in'), `${toRequirement(wanted)}\n`, { durable: false });
   const flags = ['--quiet', '--no-config', '--no-header', '--no-annotate', '--generate-hashes', '--no-build'];
   const own = python === undefined ? [] : ['--python', python];
   const files = ['-o', 'requirements.txt', 'requirements.in'];
@@ -88,7 +86,7 @@ async function resolvePypi(wanted: RunPackage, directory: string, installing: In
   const text = readFileSync(join(directory, 'requirements.txt'), 'utf8');
   const found = readRequirements(text).find((one) => toPypiName(one.name) === toPypiName(name));
   if (found === undefined || found.hashes.length === 0)
-    throw unresolved(describePackage(wanted, version), installing.server, 'uv names no hash of it');
+    throw unresolved(describePackage(wanted, wanted.wanted), installing.server, 'uv names no hash of it');
   const integrity = [...found.hashes].sort().join(' ');
   return { version: found.version, integrity, files: { 'requirements.txt': text } };
 }
@@ -166,19 +164,34 @@ export function toPypiName(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, '-');
 }
 
+/** Returns a package of PyPI as uv reads it. */
+export function toRequirement({ name, extras, wanted }: RunPackage): string {
+  if (wanted === undefined || wanted === 'latest') return `${name}${extras}`;
+  return `${name}${extras}${/^[<>~!=]/.test(wanted) ? wanted : `==${wanted}`}`;
+}
+
 /** Throws `unavailable` with the end of its output if a program of the search path fails. */
-export async function runInstaller(argv: readonly string[], cwd: string, installing: Installing): Promise<void> {
+export async function runInstaller(
+  argv: readonly string[],
+  cwd: string,
+  installing: Installing,
+  fail = unresolved,
+): Promise<void> {
   const { ok, reason } = await runProgram(argv, cwd, installing);
-  if (!ok) throw unresolved(argv.at(-1)!, installing.server, reason);
+  if (!ok) throw fail(argv.at(-1)!, installing.server, reason);
 }
 
 // Which registry is asked, and how. Other variables could make an installer run something, outside of a sandbox too.
 const FOR_INSTALLERS =
-  /^(?:npm_config_(?:registry|cafile|proxy|https_proxy|noproxy|userconfig)|NPM_TOKEN|NODE_AUTH_TOKEN|UV_(?:DEFAULT_INDEX|INDEX\w*|EXTRA_INDEX_URL)|HTTPS?_PROXY|NO_PROXY|SSL_CERT_FILE|NODE_EXTRA_CA_CERTS|DOCKER_(?:HOST|CONFIG|CONTEXT))$/i;
+  /^(?:npm_config_(?:registry|cafile|proxy|https_proxy|noproxy)|NPM_TOKEN|NODE_AUTH_TOKEN|UV_(?:DEFAULT_INDEX|INDEX\w*|EXTRA_INDEX_URL)|HTTPS?_PROXY|NO_PROXY|SSL_CERT_FILE|NODE_EXTRA_CA_CERTS|DOCKER_(?:HOST|CONTEXT))$/i;
+// Files that can name programs, so that those of an entry are not used.
+const FILES_OF_USER = /^(?:npm_config_userconfig|DOCKER_CONFIG)$/i;
 
 function toInstallerEnvironment(variables: Installing['variables'], world: World): Record<string, string> {
-  const chosen = Object.entries({ ...world.env, ...variables }).filter(([name]) => FOR_INSTALLERS.test(name));
-  return { ...baseEnvironment(world, []), ...(Object.fromEntries(chosen) as Record<string, string>) };
+  const of = (given: World['env'], pattern: RegExp) =>
+    Object.fromEntries(Object.entries(given).filter(([name]) => pattern.test(name)));
+  const chosen = { ...of({ ...world.env, ...variables }, FOR_INSTALLERS), ...of(world.env, FILES_OF_USER) };
+  return { ...baseEnvironment(world, []), ...(chosen as Record<string, string>) };
 }
 
 async function runProgram(

@@ -44,6 +44,7 @@ export interface Started {
 }
 
 const MARKER = 'pin.json';
+const VENV = 'venv';
 
 /** Returns how a pinned package is started. Throws `integrity` if it is not what it was pinned to, `denied` by an advisory. */
 export async function startPinned(
@@ -103,25 +104,23 @@ export async function installPin(
       writeFileAtomic(join(place, name), text, { durable: false });
     assertHarmless(packagesOf(wanted, place), start.advisories, start.server);
     if (wanted.ecosystem === 'npm') await runInstaller(['npm', 'ci', ...NPM_FLAGS, '--prefix', place], place, start);
-    else await installPypi(wanted, place, start);
+    else await installPypi(['--require-hashes', '-r', 'requirements.txt'], wanted, place, start);
     writeFileAtomic(join(place, MARKER), `${JSON.stringify({ ...pin, tree: hashInstalled(wanted, place) })}\n`);
   });
 }
 
-async function installPypi({ python }: RunPackage, place: string, start: InstallOptions): Promise<void> {
+/** Installs what is named into a virtual environment, only from wheels: building a source distribution runs its code. */
+export async function installPypi(
+  named: readonly string[],
+  { python }: Pick<RunPackage, 'python'>,
+  place: string,
+  installing: Installing,
+  fail?: Parameters<typeof runInstaller>[3],
+): Promise<void> {
   const own = python === undefined ? [] : ['--python', python];
-  await runInstaller(['uv', 'venv', '--quiet', '--no-config', ...own, 'venv'], place, start);
-  const flags = [
-    '--quiet',
-    '--no-config',
-    '--require-hashes',
-    '--no-build',
-    '--link-mode',
-    'copy',
-    '--python',
-    'venv/bin/python',
-  ];
-  await runInstaller(['uv', 'pip', 'install', ...flags, '-r', 'requirements.txt'], place, start);
+  await runInstaller(['uv', 'venv', '--quiet', '--no-config', ...own, VENV], place, installing, fail);
+  const flags = ['--quiet', '--no-config', '--no-build', '--link-mode', 'copy', '--python', `${VENV}/bin/python`];
+  await runInstaller(['uv', 'pip', 'install', ...flags, ...named], place, installing, fail);
 }
 
 function placeOf(
@@ -171,8 +170,8 @@ function hashInstalled({ ecosystem, program = '' }: RunPackage, place: string): 
     return hashTree(directory, files);
   };
   if (ecosystem === 'npm') return hash(join(place, 'node_modules'));
-  const script = join(place, 'venv', 'bin', program);
-  return digestParts([hash(join(place, 'venv', 'lib')), existsSync(script) ? digestBytes(readFileSync(script)) : '']);
+  const script = join(place, VENV, 'bin', program);
+  return digestParts([hash(join(place, VENV, 'lib')), existsSync(script) ? digestBytes(readFileSync(script)) : '']);
 }
 
 function toStart(
@@ -188,18 +187,25 @@ function toStart(
   if (ecosystem === 'npm') {
     const directory = join(place, 'node_modules');
     return {
-      argv: [process.execPath, findBin(name, program, directory, server), ...args],
+      argv: [process.execPath, findBin(name, program, place, server), ...args],
       environment: withPath(join(directory, '.bin')),
     };
   }
-  const bin = join(place, 'venv', 'bin');
-  if (!existsSync(join(bin, program!))) throw noProgram(server, name, program);
+  const file = findScript(name, program!, place, server);
   // Python would write compiled code next to the files.
-  return { argv: [join(bin, program!), ...args], environment: { ...withPath(bin), PYTHONDONTWRITEBYTECODE: '1' } };
+  return { argv: [file, ...args], environment: { ...withPath(dirname(file)), PYTHONDONTWRITEBYTECODE: '1' } };
 }
 
-function findBin(name: string, program: string | undefined, directory: string, server: string): string {
-  const own = join(directory, name);
+/** Returns the program of a package that is installed into a virtual environment. Throws `unavailable`. */
+export function findScript(name: string, program: string, place: string, server: string): string {
+  const file = join(place, VENV, 'bin', program);
+  if (existsSync(file)) return file;
+  throw noProgram(server, name, program, 'uvx --from PACKAGE PROGRAM');
+}
+
+/** Returns the program of a package that npm installed; the only one if it is not named. Throws `unavailable`. */
+export function findBin(name: string, program: string | undefined, place: string, server: string): string {
+  const own = join(place, 'node_modules', name);
   const { bin }: { bin?: unknown } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
   const short = name.replace(/^@[^/]+\//, '');
   const bins: Readonly<Record<string, unknown>> = typeof bin === 'string' ? { [short]: bin } : isRecord(bin) ? bin : {};
@@ -207,13 +213,13 @@ function findBin(name: string, program: string | undefined, directory: string, s
   const chosen = program ?? (Object.hasOwn(bins, short) || others.length > 0 ? short : first);
   const file = chosen !== undefined && Object.hasOwn(bins, chosen) ? bins[chosen] : undefined;
   if (typeof file === 'string') return resolve(own, file);
-  throw noProgram(server, name, program);
+  throw noProgram(server, name, program, `npx -p ${name} ${first ?? 'PROGRAM'}`);
 }
 
-function noProgram(server: string, name: string, program: string | undefined): ToolError {
+function noProgram(server: string, name: string, program: string | undefined, example: string): ToolError {
   const what = program === undefined ? 'no program, or several' : `no program ${quoteOutside(program, 60)}`;
   return new ToolError('unavailable', `${quoteOutside(name, 120)} of the server ${server} has ${what}`, {
-    hint: 'name the package and its program: npx -p PACKAGE PROGRAM, uvx --from PACKAGE PROGRAM',
+    hint: `name the package and its program: ${quoteOutside(example, 200)}`,
     data: { server },
   });
 }
