@@ -29,8 +29,11 @@ export interface Shape<T> {
   readonly toSchema: () => JsonSchema;
   /** Of a key of an object that may be missing. */
   readonly optional?: boolean;
-  /** Returns the value without its invalid parts, which are reported; undefined if nothing remains. */
-  readonly read: (value: unknown, path: Path, report: (fault: ShapeFault) => void) => T | undefined;
+  /**
+   * Returns the value without its invalid parts, which are reported; undefined if nothing remains. `path` changes after
+   * that, so the receiver of a fault copies it.
+   */
+  readonly read: (value: unknown, path: (string | number)[], report: (fault: ShapeFault) => void) => T | undefined;
 }
 
 /** The type of the values of a shape. */
@@ -45,7 +48,7 @@ export interface Reading<T> {
 /** Reads a value. Callers that need all of it check that there are no faults. */
 export function readShape<T>(shape: Shape<T>, value: unknown, path: Path = []): Reading<T> {
   const faults: ShapeFault[] = [];
-  const read = shape.read(value, path, (fault) => faults.push(fault));
+  const read = shape.read(value, [...path], (fault) => faults.push({ ...fault, path: [...fault.path] }));
   return { value: read, faults };
 }
 
@@ -242,13 +245,15 @@ export function object<const F extends Fields>(
         report(mismatch(path, value, expected, hint));
         return undefined;
       }
-      const others = unknown === 'keep' ? Object.entries(value).filter(([key]) => !shapes.has(key)) : [];
-      const read: Record<string, unknown> = Object.fromEntries(others);
+      const isOther = ([key]: [string, unknown]): boolean => !shapes.has(key);
+      const read = unknown === 'keep' ? Object.fromEntries(Object.entries(value).filter(isOther)) : {};
       for (const key of Object.keys(value)) {
         const field = shapes.get(key);
         if (field === undefined && unknown === 'report') report(unknownKey([...path, key], known));
         if (field === undefined || isMissing(value[key])) continue;
-        const part = field.read(value[key], [...path, key], report);
+        path.push(key);
+        const part = field.read(value[key], path, report);
+        path.pop();
         if (part !== undefined) read[key] = part;
       }
       let isComplete = true;
