@@ -55,7 +55,7 @@ export class Client {
     this.announce = announce;
     this.sessionEnd = hasSession ? this.#end.signal : 'none';
     // Every process in the background listens, and Node warns about more than ten.
-    setMaxListeners(0, this.#end.signal);
+    if (hasSession) setMaxListeners(0, this.#end.signal);
   }
 
   /** Begins a request, which can be cancelled until it ends. */
@@ -78,7 +78,7 @@ export class Client {
     } finally {
       this.#calls--;
       // After the answer.
-      setImmediate(() => this.#announceHeld());
+      if (this.#held.size > 0) setImmediate(() => this.#announceHeld());
     }
   }
 
