@@ -9,7 +9,7 @@ import type { Plan } from '../../core/plan.js';
 import { type Output, textPart } from '../../core/result.js';
 import { toToolConfig } from '../../core/settings.js';
 import type { ContextStore } from '../../core/store.js';
-import { cancelled, startTimeLimit, timedOut } from '../../core/time-limit.js';
+import { cancelled, startTimeLimit, type TimeLimit, timedOut } from '../../core/time-limit.js';
 import { actionOf, type FunctionAction, type Tool } from '../../core/tool.js';
 import { invoke, scopeStore } from '../shared/invoke.js';
 
@@ -62,13 +62,22 @@ async function runFunction(
   const scoped = scopeStore(store);
   const ended = deferred<Output>();
   const stop = (error: ToolError): void => ended.resolve({ content: [textPart('')], error });
-  const release = onAbort(scope.signal, () => stop(cancelled(name)));
-  const limit = startTimeLimit(scope.timeoutMs ?? timeoutMs, () => {
-    const error = timedOut(name, timeoutMs);
-    stop(error);
-    scope.abort(error);
-  });
-  scope.whileAsked(limit.pause);
+  const began = performance.now();
+  let release = (): void => {};
+  let limit: TimeLimit | undefined;
+  const startLimit = (): TimeLimit => {
+    if (limit !== undefined) return limit;
+    release = onAbort(scope.signal, () => stop(cancelled(name)));
+    limit = startTimeLimit((scope.timeoutMs ?? timeoutMs) - (performance.now() - began), () => {
+      const error = timedOut(name, timeoutMs);
+      stop(error);
+      scope.abort(error);
+    });
+    return limit;
+  };
+  // Most functions end in the turn in which they begin. A listener and a timer take a fifth of such a call.
+  const turn = setImmediate(startLimit);
+  scope.whileAsked(() => startLimit().pause());
   const log = (message: string): void => {
     debug(`${name}: ${message}`);
     scope.log?.({ level: 'info', data: message, logger: name });
@@ -83,11 +92,15 @@ async function runFunction(
     log,
   };
   try {
-    invoke(run, input, scope, environment).then(ended.resolve, (error: unknown) => stop(toToolError(error)));
+    invoke(run, input, scope, environment).then(
+      (output) => (scope.signal.aborted ? stop(cancelled(name)) : ended.resolve(output)),
+      (error: unknown) => stop(toToolError(error)),
+    );
     return await ended.promise;
   } finally {
     scoped.end();
-    limit.clear();
+    clearImmediate(turn);
+    limit?.clear();
     release();
   }
 }
