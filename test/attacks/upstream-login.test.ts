@@ -12,7 +12,7 @@ import type { Lookup } from '../../src/net/exchange.js';
 import { createGuardedFetch } from '../../src/net/fetch.js';
 import { listenForAnswer } from '../../src/upstream/login/callback.js';
 import { findLoginFile, readLogin, type StoredLogin, writeLogin } from '../../src/upstream/login/file.js';
-import { findLogin, type LoginOptions, login, logout } from '../../src/upstream/login/index.js';
+import { type LoginOptions, login, logout } from '../../src/upstream/login/index.js';
 import { createLoginFetch, withLogin } from '../../src/upstream/login/oauth.js';
 import { wield } from '../support/cli.js';
 import { listen, readBody, sendJson } from '../support/http.js';
@@ -181,12 +181,12 @@ describe('tokens', () => {
       const refused = await failure(() => logIn(server, setting));
       expect(refused.message).toBe('cannot log in to notes: its login server sent an invalid access token');
       expect(JSON.stringify(refused)).not.toContain(secret);
-      expect(findLogin(server, setting.directory)).toBeUndefined();
+      expect(readLogin(setting.directory, server)).toBeUndefined();
       // The same for a renewal, and for a login that an earlier version stored.
       const tokenEndpoint = `${upstream.issuer}/token`;
       const old = stored(upstream.url, { issuer: upstream.issuer, tokenEndpoint, expiresAt: 1 });
       writeLogin(setting.directory, server, { ...old, tokens: { ...old.tokens!, access_token: token } });
-      expect((await failure(async () => findLogin(server, setting.directory))).hint).toBe('wield mcp login notes');
+      expect((await failure(async () => readLogin(setting.directory, server))).hint).toBe('wield mcp login notes');
     }
     const renewing = await listen((_, response) =>
       sendJson(response, { access_token: `${secret}\n`, token_type: 'Bearer' }),

@@ -2,21 +2,12 @@
 
 import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
-import { loadCrypto } from '../../files/digest.js';
-import type { OAuthClientInformationMixed } from '../sdk.js';
 import { type Callback, listenForAnswer } from './callback.js';
+import { toLoginFailure } from './fault.js';
 import { type StoredLogin, withLoginLock, writeLogin } from './file.js';
+import { createSecret } from './links.js';
 import type { OAuthOptions } from './oauth.js';
-import {
-  beginLogin,
-  createProvider,
-  type Draft,
-  explain,
-  finishLogin,
-  isRegistered,
-  readBefore,
-  type StartedLogin,
-} from './steps.js';
+import { isRegistered, readBefore, startLogin } from './steps.js';
 
 export interface LoginOptions extends Pick<OAuthOptions, 'directory' | 'createFetch'> {
   readonly world: World;
@@ -36,25 +27,22 @@ export interface LoginOptions extends Pick<OAuthOptions, 'directory' | 'createFe
 /** Logs in with the login page in the browser, and stores the login. */
 export async function logInByPerson(server: HttpServer, options: LoginOptions): Promise<StoredLogin> {
   const { directory } = options;
-  const state = loadCrypto().randomBytes(32).toString('base64url');
+  const state = createSecret();
   const before = readBefore(server, directory);
   const callback = await listenAgain(state, server, before, options.port);
   const { redirectUrl } = callback;
-  const isSameClient = before !== undefined && before.client.redirect === redirectUrl;
-  const draft: Draft = isRegistered(server) ? {} : { redirect: redirectUrl };
-  if (isSameClient) draft.client = toRegistered(before);
   try {
-    const provider = createProvider(draft, server, { directory, redirectUrl, state });
-    const login = await obtain(server, { draft, provider, redirectUrl }, before, callback, options);
-    await withLoginLock(server, options, async () => writeLogin(directory, server, login));
-    return login;
+    const { page, finish } = await startLogin(server, { ...options, redirectUrl, state, before });
+    const answer = await waitForAnswer(page, callback, options);
+    if (answer.get('code') !== null) callback.close();
+    return await finish(answer);
   } catch (thrown) {
     // The login server may no longer know the client: the next login registers another one.
-    if (isSameClient)
+    if (before?.client.redirect === redirectUrl)
       await withLoginLock(server, { ...options, signal: undefined }, async () =>
         writeLogin(directory, server, { ...before, client: { ...before.client, redirect: undefined } }),
       );
-    throw explain(thrown, server, draft);
+    throw toLoginFailure(thrown, server);
   } finally {
     callback.close();
   }
@@ -74,24 +62,6 @@ async function listenAgain(
   } catch {
     return listenForAnswer(state);
   }
-}
-
-// Bound to its issuer, so that another login server does not receive its secret.
-function toRegistered({ client: { id, secret }, issuer }: StoredLogin): OAuthClientInformationMixed {
-  return { client_id: id, ...(secret === null ? {} : { client_secret: secret }), issuer };
-}
-
-async function obtain(
-  server: HttpServer,
-  login: StartedLogin,
-  before: StoredLogin | undefined,
-  callback: Callback,
-  options: LoginOptions,
-): Promise<StoredLogin> {
-  const page = await beginLogin(server, login, { ...options, before });
-  const answer = await waitForAnswer(page, callback, options);
-  if (answer.get('code') !== null) callback.close();
-  return finishLogin(server, login, answer, options);
 }
 
 async function waitForAnswer(url: URL, callback: Callback, { signal, show, paste }: LoginOptions) {

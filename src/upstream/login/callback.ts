@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { deferred } from '../../core/async.js';
 import { orNothing, ToolError } from '../../core/error.js';
-import { loadCrypto } from '../../files/digest.js';
+import { isSecret } from '../../net/bearer.js';
 import { isOwnPeer } from '../../net/peer.js';
 import { toPage } from './page.js';
 
@@ -26,7 +26,7 @@ export async function listenForAnswer(state: string, port = 0): Promise<Callback
   const { promise: answered, resolve: resolveAnswer } = deferred<URLSearchParams>();
   let open = true;
   const take = (parameters: URLSearchParams): boolean => {
-    if (!open || !isSame(parameters.get('state') ?? '', state)) return false;
+    if (!open || !isSecret(parameters.get('state') ?? '', state)) return false;
     open = false;
     resolveAnswer(parameters);
     return true;
@@ -75,13 +75,6 @@ function parse(request: IncomingMessage, host: string): URL | undefined {
   if (request.method !== 'GET') return undefined;
   const url = orNothing(() => new URL(request.url ?? '', `http://${host}`));
   return url?.pathname === PATH ? url : undefined;
-}
-
-// Compares digests in constant time.
-function isSame(given: string, wanted: string): boolean {
-  const { createHash, timingSafeEqual } = loadCrypto();
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(wanted));
 }
 
 function answerWith(response: ServerResponse, status: number, text: string): void {

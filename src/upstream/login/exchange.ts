@@ -1,31 +1,23 @@
 // Logins by the token of the caller, which the identity provider exchanges for a token of the server or an assertion (IDN-27).
 
 import { isRecord } from '../../core/json.js';
-import type { World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ExchangeSettings, HttpServer } from '../../core/upstream.js';
 import type { CreateFetch, Fetch } from '../../net/fetch.js';
 import { addressOf, readMetadata } from '../../net/metadata.js';
-import type { AuthorizationServerMetadata, FetchLike } from '../sdk.js';
+import type { AuthorizationServerMetadata } from '../sdk.js';
 import { isSameIssuer, readScope, toLoginFailure } from './fault.js';
 import { type StoredLogin, type Tokens, toStored } from './file.js';
-import { describeResource, fault, isSecure, requestByGrant } from './grant.js';
+import { describeResource, fault, type GrantRequest, isSecure, requestByGrant } from './grant.js';
 import type { LoginUser } from './user.js';
 
-export interface ExchangeRequest {
-  /** With references expanded. */
-  readonly server: HttpServer;
-  /** The response that requires a login, if there was one. */
-  readonly refused: Response | undefined;
-  /** For the login server. */
-  readonly fetch: FetchLike;
+export interface ExchangeRequest extends GrantRequest {
   /** For the identity provider. */
   readonly createFetch: CreateFetch;
-  readonly world: Pick<World, 'now'>;
   /** Whose token is exchanged. */
-  readonly user: LoginUser | undefined;
+  readonly user?: LoginUser | undefined;
   /** Returns the verified token of a user. */
-  readonly subjectToken: ((user: LoginUser) => string | undefined) | undefined;
+  readonly subjectToken?: ((user: LoginUser) => string | undefined) | undefined;
 }
 
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -45,7 +37,7 @@ export async function requestByExchange(request: ExchangeRequest): Promise<Store
     const { tokens, endpoint } = await exchangeToken(exchange, server, createFetch);
     if (grant === 'id_jag') {
       const oauth = { ...server.oauth!, grant: 'jwt_bearer' as const, assertion: tokens.access_token };
-      const login = await requestByGrant({ server: { ...server, oauth }, refused, fetch, now: world.now() });
+      const login = await requestByGrant({ server: { ...server, oauth }, refused, fetch, world });
       return { ...login, user };
     }
     const named = described?.authorization_servers ?? [];

@@ -2,6 +2,7 @@
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { ToolError } from '../../core/error.js';
+import type { World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import type { HttpServer, OAuthSettings } from '../../core/upstream.js';
 import { classifyHost } from '../../net/address.js';
@@ -14,14 +15,15 @@ export interface GrantRequest {
   readonly server: HttpServer;
   /** The response that requires a login, if there was one. */
   readonly refused: Response | undefined;
+  /** For the login server. */
   readonly fetch: FetchLike;
-  readonly now: number;
+  readonly world: Pick<World, 'now'>;
 }
 
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 /** Requests tokens from the configured login server, and from no other. */
-export async function requestByGrant({ server, refused, fetch, now }: GrantRequest): Promise<StoredLogin> {
+export async function requestByGrant({ server, refused, fetch, world }: GrantRequest): Promise<StoredLogin> {
   const oauth = server.oauth!;
   const issuer = oauth.issuer ?? '';
   if (!isSecure(issuer)) throw fault(server, 'oauth.issuer is not an https:// URL');
@@ -37,7 +39,7 @@ export async function requestByGrant({ server, refused, fetch, now }: GrantReque
     const provider = createProvider(server, metadata, sdk.createPrivateKeyJwtAuth);
     const tokens = await sdk.fetchToken(provider, issuer, { metadata, resource, scope, fetchFn: fetch });
     const discovery = { authorizationServerUrl: issuer, authorizationServerMetadata: metadata };
-    return toStored({ discovery, resource }, { ...tokens, scope: tokens.scope ?? scope }, server, now);
+    return toStored({ discovery, resource }, { ...tokens, scope: tokens.scope ?? scope }, server, world.now());
   } catch (thrown) {
     throw toLoginFailure(thrown, server);
   }

@@ -48,11 +48,6 @@ async function loginByGrant(server: HttpServer, options: LoginOptions): Promise<
   return toFacts(login, true);
 }
 
-export function findLogin(server: HttpServer, directory: string): LoginFacts | undefined {
-  const stored = readLogin(directory, server);
-  return stored === undefined || stored.tokens === null ? undefined : toFacts(stored, hasGrant(server));
-}
-
 /** Removes the stored login and revokes its token if possible; returns false if there was none. */
 export async function logout(
   server: HttpServer,

@@ -206,14 +206,9 @@ export async function logInByGrant(options: OAuthOptions, refused: Response | un
 }
 
 async function requestLogin(server: HttpServer, refused: Response | undefined, options: OAuthOptions) {
-  const { world, user, subjectToken, createFetch } = options;
-  const fetch = createLoginFetch(options);
-  if (usesCallersToken(server)) {
-    const { requestByExchange } = await import('./exchange.js');
-    return requestByExchange({ server, refused, fetch, createFetch, world, user, subjectToken });
-  }
-  const { requestByGrant } = await import('./grant.js');
-  return requestByGrant({ server, refused, fetch, now: world.now() });
+  const request = { ...options, server, refused, fetch: createLoginFetch(options) };
+  if (usesCallersToken(server)) return (await import('./exchange.js')).requestByExchange(request);
+  return (await import('./grant.js')).requestByGrant(request);
 }
 
 async function requestTokens(login: StoredLogin, refreshToken: string, options: OAuthOptions): Promise<Tokens> {

@@ -6,19 +6,10 @@ import { classifyHost } from '../../net/address.js';
 import { isSecret } from '../../net/bearer.js';
 import type { CreateFetch } from '../../net/fetch.js';
 import { describeServer } from '../entries/mask.js';
-import { withLoginLock, writeLogin } from './file.js';
 import type { Identify } from './identify.js';
 import { createLinks, createOneTime, createSecret, LINK_MS, type LoginLink, type WantedLogin } from './links.js';
 import { type PageResponse, toPage, toRedirect } from './page.js';
-import {
-  beginLogin,
-  createProvider,
-  type Draft,
-  explain,
-  finishLogin,
-  isRegistered,
-  type StartedLogin,
-} from './steps.js';
+import { startLogin } from './steps.js';
 import type { LoginUser } from './user.js';
 
 export interface LoginPagesOptions {
@@ -76,26 +67,18 @@ export function createLoginPages({ origin, now, identify, createFetch }: LoginPa
     const server = await expand();
     const redirectUrl = `${origin()}${CALLBACK_PATH}${encodeURIComponent(server.name)}`;
     const [state, cookie] = [createSecret(), createSecret()];
-    const draft: Draft = isRegistered(server) ? {} : { redirect: redirectUrl };
-    const guard = async (work: () => Promise<PageResponse>): Promise<PageResponse> => {
+    const { page, finish } = await startLogin(server, { directory, redirectUrl, state, user, world, createFetch });
+    const next = async (answer: URLSearchParams): Promise<PageResponse> => {
       try {
-        return await work();
+        await finish(answer);
       } catch (thrown) {
-        return toFailure(explain(thrown, server, draft), user);
+        return toFailure(thrown, user);
       }
-    };
-    const finish = async (login: StartedLogin, answer: URLSearchParams): Promise<PageResponse> => {
-      const stored = await finishLogin(server, login, answer, { world, createFetch });
-      await withLoginLock(server, { directory, world }, async () => writeLogin(directory, server, { ...stored, user }));
       done.resolve();
       const name = quoteOutside(server.name, 60);
       return toPage(200, [`${nameOf(user)} is logged in to ${name}.`, 'You can close this window.']);
     };
-    return guard(async () => {
-      const login = { draft, provider: createProvider(draft, server, { directory, redirectUrl, state }), redirectUrl };
-      const page = await beginLogin(server, login, { world, createFetch });
-      return send(page, state, { redirectUrl, cookie, next: (answer) => guard(() => finish(login, answer)) });
-    });
+    return send(page, state, { redirectUrl, cookie, next });
   };
 
   // Where the identity provider can say who is at the browser, it must be the user of the link (IDN-26).

@@ -6,32 +6,72 @@ import type { HttpServer } from '../../core/upstream.js';
 import { classifyHost } from '../../net/address.js';
 import type { OAuthClientInformationMixed, OAuthClientProvider } from '../sdk.js';
 import { isSameIssuer, loginCommand, readScope, toLoginFailure } from './fault.js';
-import { type LoginDraft, readLogin, type StoredLogin, toStored } from './file.js';
+import { type LoginDraft, readLogin, type StoredLogin, toStored, withLoginLock, writeLogin } from './file.js';
 import { createLoginFetch, type OAuthOptions } from './oauth.js';
 
 /** The results of a login so far; stored when it is complete. */
-export interface Draft extends LoginDraft {
+interface Draft extends LoginDraft {
   verifier?: string;
   authorizationUrl?: URL;
 }
 
 /** A login between its two steps. */
 export interface StartedLogin {
-  readonly draft: Draft;
-  readonly provider: OAuthClientProvider;
-  readonly redirectUrl: string;
+  /** The login page of the server. */
+  readonly page: URL;
+  /** Exchanges the answer of the page for tokens, and stores them; its state was checked. */
+  finish(answer: URLSearchParams): Promise<StoredLogin>;
 }
 
-export type StepOptions = Pick<OAuthOptions, 'createFetch' | 'signal'> & { readonly world: Pick<World, 'now'> };
+export interface StepOptions extends Pick<OAuthOptions, 'createFetch' | 'signal' | 'user'> {
+  readonly world: Pick<World, 'now' | 'monotonic'>;
+  readonly directory: string;
+  readonly redirectUrl: string;
+  readonly state: string;
+  /** The login that is replaced. */
+  readonly before?: StoredLogin | undefined;
+  readonly scope?: string | undefined;
+}
 
 const MAX_PAGE_URL = 16 * 1024;
 const PROBE_TIMEOUT_MS = 30_000;
 
-/** Finds the login server, registers a client there if there is none, and returns the login page. */
-export async function beginLogin(
+/** Begins a login. Throws a ToolError, as `finish` does. */
+export async function startLogin(server: HttpServer, options: StepOptions): Promise<StartedLogin> {
+  const { directory, redirectUrl, before, user } = options;
+  const draft: Draft = isRegistered(server) ? {} : { redirect: redirectUrl };
+  if (before?.client.redirect === redirectUrl) draft.client = toRegistered(before);
+  const provider = createProvider(draft, server, options);
+  const explained = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (thrown) {
+      throw explain(thrown, server, draft);
+    }
+  };
+  return {
+    page: await explained(() => findPage(server, draft, provider, options)),
+    finish: (answer) =>
+      explained(async () => {
+        const login = await exchange(server, draft, provider, answer, options);
+        const stored = user === undefined ? login : { ...login, user };
+        await withLoginLock(server, options, async () => writeLogin(directory, server, stored));
+        return stored;
+      }),
+  };
+}
+
+// Bound to its issuer, so that another login server does not receive its secret.
+function toRegistered({ client: { id, secret }, issuer }: StoredLogin): OAuthClientInformationMixed {
+  return { client_id: id, ...(secret === null ? {} : { client_secret: secret }), issuer };
+}
+
+// Finds the login server, and registers a client there if there is none.
+async function findPage(
   server: HttpServer,
-  { draft, provider }: StartedLogin,
-  options: StepOptions & { readonly before?: StoredLogin | undefined; readonly scope?: string | undefined },
+  draft: Draft,
+  provider: OAuthClientProvider,
+  options: StepOptions,
 ): Promise<URL> {
   const { auth, extractWWWAuthenticateParams } = await import('../sdk.js');
   const { resourceMetadataUrl, scope: asked } = extractWWWAuthenticateParams(await probe(server, options));
@@ -45,10 +85,10 @@ export async function beginLogin(
   return assertShowable(draft.authorizationUrl, server.name);
 }
 
-/** Exchanges the answer of the login page for tokens; its state was checked. */
-export async function finishLogin(
+async function exchange(
   server: HttpServer,
-  { draft, provider, redirectUrl }: StartedLogin,
+  draft: Draft,
+  provider: OAuthClientProvider,
   answer: URLSearchParams,
   options: StepOptions,
 ): Promise<StoredLogin> {
@@ -67,7 +107,7 @@ export async function finishLogin(
     authorizationCode: code,
     iss: iss ?? undefined,
     codeVerifier: draft.verifier ?? '',
-    redirectUri: redirectUrl,
+    redirectUri: options.redirectUrl,
     resource: draft.resource,
     fetchFn: createLoginFetch({ ...options, server }),
   });
@@ -85,11 +125,7 @@ function joinScopes(...scopes: readonly (string | undefined)[]): string | undefi
 export function createProvider(
   draft: Draft,
   server: HttpServer,
-  {
-    directory,
-    redirectUrl,
-    state,
-  }: { readonly directory: string; readonly redirectUrl: string; readonly state: string },
+  { directory, redirectUrl, state }: Pick<StepOptions, 'directory' | 'redirectUrl' | 'state'>,
 ): OAuthClientProvider {
   const known = findClient(server, directory);
   const save =
@@ -182,8 +218,7 @@ export function assertShowable(url: URL | undefined, name: string): URL {
   });
 }
 
-/** Returns the error of a login that failed. */
-export function explain(thrown: unknown, server: HttpServer, { discovery, client }: Draft): ToolError {
+function explain(thrown: unknown, server: HttpServer, { discovery, client }: Draft): ToolError {
   const missing = !isRegistered(server) && client === undefined && discovery !== undefined;
   const failure = toLoginFailure(thrown, server);
   if (failure === thrown || !missing) return failure;

@@ -14,7 +14,8 @@ import { isToolError, type ToolError } from '../../../src/core/error.js';
 import type { HttpServer } from '../../../src/core/upstream.js';
 import type { Lookup } from '../../../src/net/exchange.js';
 import { createGuardedFetch } from '../../../src/net/fetch.js';
-import { findLogin, type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
+import { readLogin } from '../../../src/upstream/login/file.js';
+import { type LoginOptions, login, logout } from '../../../src/upstream/login/index.js';
 import { withLogin } from '../../../src/upstream/login/oauth.js';
 import { built } from '../../support/built.js';
 import { createIo } from '../../support/cli.js';
@@ -125,7 +126,7 @@ describe('a login', () => {
       scope: 'tools',
     });
     expect(facts.renewable).toBe(true);
-    expect(findLogin(server, setting.directory)).toEqual(facts);
+    expect(readLogin(setting.directory, server)).toMatchObject({ issuer: facts.issuer, scope: facts.scope });
     const client = await connect(server, setting);
     expect(await whoami(client)).toEqual(HELLO);
     expect(upstream.registrations).toMatchObject([
@@ -141,7 +142,7 @@ describe('a login', () => {
     expect(statSync(file!).mode & 0o777).toBe(0o600);
     // Another name or URL does not get these tokens.
     for (const other of [toServer(upstream.url, { name: 'other' }), toServer(`${upstream.url}/elsewhere`)])
-      expect(findLogin(other, setting.directory)).toBeUndefined();
+      expect(readLogin(setting.directory, other)).toBeUndefined();
   });
 
   spec.thorough('UPS-21', 'is renewed automatically until the login server rejects it', async () => {
@@ -168,7 +169,7 @@ describe('a login', () => {
     const asked = upstream.refreshes.length;
     expect((await failure(() => whoami(client))).hint).toBe('wield mcp login notes');
     expect(upstream.refreshes.length).toBe(asked);
-    expect(findLogin(server, setting.directory)).toBeUndefined();
+    expect(readLogin(setting.directory, server)?.tokens).toBeNull();
     await logIn(server, setting);
     expect(await whoami(client)).toEqual(HELLO);
   });
@@ -332,7 +333,7 @@ describe('the browser flow', () => {
       },
     });
     expect(statuses).toEqual([400, 400, 404, 404, 200]);
-    expect(findLogin(toServer(upstream.url), setting.directory)).toBeDefined();
+    expect(readLogin(setting.directory, toServer(upstream.url))?.tokens).toBeDefined();
   });
 
   spec('UPS-21', 'rejects redirects with another Host header, even with the right state', async () => {
@@ -369,7 +370,7 @@ describe('the browser flow', () => {
       },
     });
     expect(refused).toEqual([false, false]);
-    expect(findLogin(toServer(upstream.url), setting.directory)).toBeDefined();
+    expect(readLogin(setting.directory, toServer(upstream.url))?.tokens).toBeDefined();
   });
 
   spec('UPS-21', 'a denied, late or cancelled login keeps the previous one', async () => {
