@@ -89,6 +89,8 @@ export interface DoorOptions extends PlanOptions {
   readonly codeLimits?: Partial<CodeLimits> | undefined;
   /** The caller's name for this call: a repeated call in a fleet returns the first result (FLT-12). */
   readonly key?: string | undefined;
+  /** Set by an agent loop: further sessions that it is part of. What it reads also enters that of callers without one. */
+  readonly joined?: readonly string[] | undefined;
   /** Labels of a session, besides those that entered that of the caller; for explanations. */
   readonly entered?: readonly EnteredLabel[];
   /** Set by a worker: another front found the tool, decided on the call and applied middleware (FLT-4). */

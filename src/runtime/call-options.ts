@@ -82,6 +82,7 @@ const OPTIONS = object({
   dispatched: something,
   operation: something,
   entered: optional(list(table)),
+  joined: optional(list(string)),
   as: optional(string),
   checkInput: flag,
 } satisfies Record<keyof DoorOptions, unknown>);

@@ -33,10 +33,16 @@ export async function inSession(parts: LabelParts, base: Asking, rules: Rules): 
   return withLabels(rules, await readEntered(parts, base));
 }
 
-async function readEntered(parts: LabelParts, { caller, options, nesting }: Asking): Promise<readonly EnteredLabel[]> {
-  const given = [...(options.entered ?? []), ...(nesting.entered ?? [])];
-  const session = sessionOf(parts, caller);
-  return session === undefined ? given : [...(await parts.labels!.read(session)), ...given];
+async function readEntered(parts: LabelParts, base: Asking): Promise<readonly EnteredLabel[]> {
+  const given = [...(base.options.entered ?? []), ...(base.nesting.entered ?? [])];
+  return [...(await readSessions(parts, base)), ...given];
+}
+
+async function readSessions(
+  parts: LabelParts,
+  call: Pick<LabelledCall, 'caller' | 'options'>,
+): Promise<readonly EnteredLabel[]> {
+  return (await Promise.all(sessionsOf(parts, call).map((session) => parts.labels!.read(session)))).flat();
 }
 
 /** Enters labels into the session of a call, and of the calls around it. Throws if they cannot be stored. */
@@ -44,24 +50,28 @@ export async function enterLabels(parts: LabelParts, call: LabelledCall, labels:
   if (labels.length === 0) return;
   call.gather(labels);
   const { caller, options, tool } = call;
-  const session = sessionOf(parts, caller);
-  if (session === undefined) return;
+  const sessions = sessionsOf(parts, call);
+  if (sessions.length === 0) return;
+  // FLW-12: a loop that cannot be told apart from others later has no session of its own.
+  if (options.joined !== undefined && parts.stores !== undefined) sessions.push(parts.stores.session);
   const at = Math.round(parts.workspace.world.now());
   const until = options.background === 'none' ? { until: at + STATELESS_MS } : {};
   const entered = labels.map((label) => ({ label, tool: tool!.name, at, ...until }));
-  await parts.labels!.enter(session, callerKey(caller), entered);
+  for (const session of sessions) await parts.labels!.enter(session, callerKey(caller), entered);
 }
 
 /** Adds what the session of a call has read to what it writes, under this name. */
-export async function carryLabels(parts: LabelParts, { caller }: LabelledCall, to: string): Promise<void> {
-  const session = sessionOf(parts, caller);
-  const entered = session === undefined ? [] : await parts.labels!.read(session);
+export async function carryLabels(parts: LabelParts, call: LabelledCall, to: string): Promise<void> {
+  const entered = await readSessions(parts, call);
   // What is written lasts longer than a conversation.
   const lasting = entered.map(({ label, tool, at }) => ({ label, tool, at }));
   if (lasting.length > 0) await parts.labels!.enter(to, to, lasting);
 }
 
 // A person at a shell has no conversation: every call is their own.
-function sessionOf({ labels, stores }: LabelParts, { kind, session }: Caller): string | undefined {
-  return labels === undefined || kind === 'person' ? undefined : (session ?? stores?.session);
+function sessionsOf(
+  { labels, stores }: LabelParts,
+  { caller: { kind, session = stores?.session }, options: { joined = [] } }: Pick<LabelledCall, 'caller' | 'options'>,
+): string[] {
+  return labels === undefined || kind === 'person' || session === undefined ? [] : [session, ...joined];
 }

@@ -211,7 +211,7 @@ function toContextStore(parts: CallParts, stores: Stores, callOf: () => Call): C
  */
 function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick<GivenCall, 'options' | 'nesting'> {
   const { options, nesting, snapshot } = outer;
-  const { trust, approve, elicit, client, onLog, logLevel } = options;
+  const { trust, approve, elicit, client, onLog, logLevel, joined } = options;
   // A call that waits for its process in the background does not make those inside it wait.
   const background = options.background === 'call' ? undefined : options.background;
   const { named = 'by-caller', sharesSlot = true, tool, as, onOutput, onStart, handles, deferApproval } = asked;
@@ -228,6 +228,7 @@ function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick
       onOutput,
       background,
       as,
+      joined,
     },
     nesting: {
       named,
@@ -250,12 +251,12 @@ function toNested(parts: CallParts, outer: Call, asked: NestedCallOptions): Pick
 
 // Equal for two calls only if their nested calls have the same rights.
 function rightsOf({ cascade }: CallParts, { caller, options, snapshot, nesting, tool }: Call): string {
-  const { trust, approve, ask, elicit, client } = options;
+  const { trust, approve, ask, elicit, client, joined } = options;
   const { kind, door, name, session, user, issuer, groups, profile } = caller;
   const { permissions, narrowing } = cascade.of(tool!, snapshot);
   const within = listsWithin(tool!.name, permissions, nesting.within);
   return JSON.stringify([
-    [kind, door, name, session, user, issuer, groups, profile],
+    [kind, door, name, session, joined, user, issuer, groups, profile],
     [trust === true, approve !== undefined, ask !== undefined || elicit !== undefined, client !== undefined],
     // A function cannot be compared, so only the calls of one outer call share it.
     nesting.accept && nesting.parent,

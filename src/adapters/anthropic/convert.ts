@@ -3,6 +3,7 @@
 import type { Toolbox } from '../../core/toolbox.js';
 import { ANTHROPIC } from '../lowering/profile.js';
 import {
+  type AdaptedTool,
   type Adapter,
   getAdapter,
   type ModelCallOptions,
@@ -49,12 +50,16 @@ export function getAnthropicAdapter(toolbox: Toolbox, { strict, offer }: OfferOp
 
 /** Returns the visible tools for `client.messages.create({ tools })`. */
 export async function toAnthropicTools(toolbox: Toolbox, options: OfferOptions = {}): Promise<AnthropicTool[]> {
-  return (await getAnthropicAdapter(toolbox, options).list()).map(({ name, description, lowering }) => ({
+  return (await getAnthropicAdapter(toolbox, options).list()).map(toAnthropicTool);
+}
+
+export function toAnthropicTool({ name, description, lowering }: AdaptedTool): AnthropicTool {
+  return {
     name,
     description,
     input_schema: lowering.schema as AnthropicTool['input_schema'],
     strict: lowering.strict || undefined,
-  }));
+  };
 }
 
 /** Runs a `tool_use` block and returns its `tool_result`. Takes the options that the tools were listed with. */

@@ -2,10 +2,10 @@
 
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
-import type { Toolbox } from '../../core/toolbox.js';
-import { getAnthropicAdapter, toAnthropicResult, toAnthropicTools } from '../anthropic/convert.js';
-import { getOllamaAdapter, toOllamaResult, toOllamaTools } from '../ollama/convert.js';
-import { getOpenAIAdapter, toChatResult, toOpenAITools, toResponsesResult } from '../openai/convert.js';
+import type { DoorListOptions, Toolbox } from '../../core/toolbox.js';
+import { getAnthropicAdapter, toAnthropicResult, toAnthropicTool } from '../anthropic/convert.js';
+import { getOllamaAdapter, toOllamaResult, toOllamaTool } from '../ollama/convert.js';
+import { getOpenAIAdapter, toChatResult, toChatTool, toResponsesResult, toResponsesTool } from '../openai/convert.js';
 import type { Adapter, ModelCallResult, OfferOptions } from '../shared/adapter.js';
 
 /** A message in the provider's format. */
@@ -36,6 +36,8 @@ export interface ModelReply {
   /** The provider paused and expects to be called again. */
   readonly paused?: boolean;
 }
+
+export type DriverOptions = OfferOptions & Pick<DoorListOptions, 'decideMode'>;
 
 export interface Driver {
   readonly adapter: Adapter;
@@ -78,9 +80,9 @@ export function createDriver(
   client: ModelClient,
   provider: Provider | undefined,
   toolbox: Toolbox,
-  offer: OfferOptions,
+  options: DriverOptions,
 ): Driver {
-  return DRIVERS[provider ?? detect(client)](client as never, toolbox, offer);
+  return DRIVERS[provider ?? detect(client)](client as never, toolbox, options);
 }
 
 function detect(client: ModelClient): Provider {
@@ -110,15 +112,17 @@ function textOf(parts: readonly Message[], type: string): string {
   return parts.map((part) => (part.type === type ? part.text : '')).join('');
 }
 
-function createAnthropicDriver(client: AnthropicClient, toolbox: Toolbox, offer: OfferOptions): Driver {
+function createAnthropicDriver(client: AnthropicClient, toolbox: Toolbox, options: DriverOptions): Driver {
+  const adapter = getAnthropicAdapter(toolbox, options);
   return {
-    adapter: getAnthropicAdapter(toolbox, offer),
+    adapter,
     async send(request) {
       const { system, messages, signal } = request;
       // The API requires a limit.
       const limits = { max_tokens: request.maxTokens ?? 4096 };
       const conversation = { messages, ...(system === '' ? {} : { system }) };
-      const body = toBody(limits, request, await toAnthropicTools(toolbox, offer), conversation);
+      const tools = (await adapter.list(options.decideMode)).map(toAnthropicTool);
+      const body = toBody(limits, request, tools, conversation);
       const { content, stop_reason: reason } = (await client.messages.create(body, { signal } as never)) as {
         readonly stop_reason?: string | null;
         readonly content: readonly Message[];
@@ -156,13 +160,15 @@ function toChatReply(message: ChatMessage, reason: string | null | undefined): M
   return { messages: [message], calls, text: message.content ?? '', truncated: reason === 'length' };
 }
 
-function createChatDriver(client: OpenAIChatClient, toolbox: Toolbox, offer: OfferOptions): Driver {
+function createChatDriver(client: OpenAIChatClient, toolbox: Toolbox, options: DriverOptions): Driver {
+  const adapter = getOpenAIAdapter(toolbox, options);
   return {
-    adapter: getOpenAIAdapter(toolbox, offer),
+    adapter,
     async send(request) {
       const limits = { max_completion_tokens: request.maxTokens };
       const conversation = { messages: withSystem(request) };
-      const body = toBody(limits, request, await toOpenAITools(toolbox, offer), conversation);
+      const tools = (await adapter.list(options.decideMode)).map(toChatTool);
+      const body = toBody(limits, request, tools, conversation);
       const { signal } = request;
       const { choices } = (await client.chat.completions.create(body, { signal } as never)) as {
         readonly choices: readonly { readonly finish_reason?: string | null; readonly message: ChatMessage }[];
@@ -173,14 +179,16 @@ function createChatDriver(client: OpenAIChatClient, toolbox: Toolbox, offer: Off
   };
 }
 
-function createResponsesDriver(client: OpenAIResponsesClient, toolbox: Toolbox, offer: OfferOptions): Driver {
+function createResponsesDriver(client: OpenAIResponsesClient, toolbox: Toolbox, options: DriverOptions): Driver {
+  const adapter = getOpenAIAdapter(toolbox, options);
   return {
-    adapter: getOpenAIAdapter(toolbox, offer),
+    adapter,
     async send(request) {
       const { system, messages: input, signal } = request;
       const limits = { max_output_tokens: request.maxTokens };
       const conversation = { input, ...(system === '' ? {} : { instructions: system }) };
-      const body = toBody(limits, request, await toOpenAITools(toolbox, { ...offer, api: 'responses' }), conversation);
+      const tools = (await adapter.list(options.decideMode)).map(toResponsesTool);
+      const body = toBody(limits, request, tools, conversation);
       const { output, status } = (await client.responses.create(body, { signal } as never)) as {
         readonly status?: string;
         readonly output: readonly Message[];
@@ -202,13 +210,15 @@ function createResponsesDriver(client: OpenAIResponsesClient, toolbox: Toolbox, 
   };
 }
 
-function createOllamaDriver(client: OllamaClient, toolbox: Toolbox, offer: OfferOptions): Driver {
+function createOllamaDriver(client: OllamaClient, toolbox: Toolbox, options: DriverOptions): Driver {
+  const adapter = getOllamaAdapter(toolbox, options);
   return {
-    adapter: getOllamaAdapter(toolbox, offer),
+    adapter,
     async send(request) {
       const limits = { options: request.maxTokens === undefined ? undefined : { num_predict: request.maxTokens } };
       const conversation = { messages: withSystem(request) };
-      const body = toBody(limits, request, await toOllamaTools(toolbox, offer), conversation);
+      const tools = (await adapter.list(options.decideMode)).map(toOllamaTool);
+      const body = toBody(limits, request, tools, conversation);
       const { message, done_reason: reason } = (await client.chat(body)) as {
         readonly done_reason?: string;
         readonly message: ChatMessage;

@@ -3,7 +3,9 @@
 import { ToolError } from '../../core/error.js';
 import type { ToolResult } from '../../core/result.js';
 import type { Toolbox } from '../../core/toolbox.js';
-import type { ModelCallOptions, ModelCallResult, OfferOptions } from '../shared/adapter.js';
+import type { AutoMode } from '../../core/view.js';
+import type { LoopCallOptions, ModelCallOptions, ModelCallResult, OfferOptions } from '../shared/adapter.js';
+import { findConversation } from './conversation.js';
 import type { Driver, Message, ModelReply } from './drivers.js';
 import { createDriver, type ModelClient, type Provider } from './drivers.js';
 
@@ -61,8 +63,16 @@ const STATUS: Readonly<Record<string, LoopStatus>> = { fail_task: 'failed', wait
 export async function runAgentLoop<M extends object = Message>(options: AgentLoopOptions<M>): Promise<LoopResult<M>> {
   const { client, provider, model, toolbox, system = '', maxTurns = 20, maxTokens, request = {} } = options;
   const { strict, offer, signal, timeoutMs, onProgress, trust, approve, elicit, ask } = options;
-  const callOptions = { client: model, signal, timeoutMs, onProgress, trust, approve, elicit, ask };
-  const driver = createDriver(client, provider, toolbox, { strict, offer });
+  const { session, joined, ...conversation } = findConversation(options.session, options.messages);
+  // SRV-100: another list of tools would cost the model its prompt cache.
+  let mode: AutoMode | undefined;
+  const decideMode = (now: AutoMode): AutoMode => {
+    mode ??= now;
+    return mode;
+  };
+  const asking = { signal, timeoutMs, onProgress, trust, approve, elicit, ask };
+  const callOptions: LoopCallOptions = { client: model, session, joined, decideMode, ...asking };
+  const driver = createDriver(client, provider, toolbox, { strict, offer, decideMode });
   const systemPrompt = [system, await toolbox.workspace.instructions({ capabilities: true })]
     .filter(Boolean)
     .join('\n\n');
@@ -70,6 +80,7 @@ export async function runAgentLoop<M extends object = Message>(options: AgentLoo
   const add = (added: readonly Message[]): void => {
     for (const message of added as readonly M[]) {
       messages.push(message);
+      conversation.add(message);
       options.onMessage?.(message);
     }
   };
@@ -90,7 +101,7 @@ export async function runAgentLoop<M extends object = Message>(options: AgentLoo
       if (reply.paused) continue;
       return end('stopped');
     }
-    const results = await runCalls(driver, reply, callOptions);
+    const results = await conversation.run(() => runCalls(driver, reply, callOptions));
     add(driver.toMessages(reply.calls, results));
     const last = results.find(({ tool, result }) => tool?.traits.terminal === true && result.ok);
     if (last?.tool !== undefined) {
@@ -115,7 +126,7 @@ export async function runChatTurn<M extends object = Message>({
 function runCalls(
   { adapter }: Driver,
   { calls, truncated }: ModelReply,
-  options: ModelCallOptions,
+  options: LoopCallOptions,
 ): Promise<ModelCallResult[]> {
   return Promise.all(
     calls.map(async ({ name, args }) => (truncated ? { result: NOT_RUN } : adapter.call(name, args, options))),

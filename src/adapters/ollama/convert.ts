@@ -3,6 +3,7 @@
 import type { Toolbox } from '../../core/toolbox.js';
 import { OLLAMA } from '../lowering/profile.js';
 import {
+  type AdaptedTool,
   type Adapter,
   getAdapter,
   type ModelCallOptions,
@@ -37,10 +38,11 @@ export function getOllamaAdapter(toolbox: Toolbox, { offer }: OllamaOfferOptions
 
 /** Returns the visible tools for `ollama.chat({ tools })`. */
 export async function toOllamaTools(toolbox: Toolbox, options: OllamaOfferOptions = {}): Promise<OllamaTool[]> {
-  return (await getOllamaAdapter(toolbox, options).list()).map(({ name, description, lowering }) => ({
-    type: 'function',
-    function: { name, description, parameters: lowering.schema },
-  }));
+  return (await getOllamaAdapter(toolbox, options).list()).map(toOllamaTool);
+}
+
+export function toOllamaTool({ name, description, lowering }: AdaptedTool): OllamaTool {
+  return { type: 'function', function: { name, description, parameters: lowering.schema } };
 }
 
 /** Runs a call and returns the message with its result. */

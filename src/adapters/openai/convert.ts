@@ -3,6 +3,7 @@
 import type { Toolbox } from '../../core/toolbox.js';
 import { OPENAI } from '../lowering/profile.js';
 import {
+  type AdaptedTool,
   type Adapter,
   getAdapter,
   type ModelCallOptions,
@@ -83,16 +84,21 @@ export async function toOpenAITools(
   toolbox: Toolbox,
   { api = 'chat', ...options }: OpenAIOfferOptions = {},
 ): Promise<OpenAIChatTool[] | OpenAIResponsesTool[]> {
-  // `strict` is always set, since its default differs between the two APIs.
-  const tools = (await getOpenAIAdapter(toolbox, options).list()).map(({ name, description, lowering }) => ({
-    name,
-    description,
-    parameters: lowering.schema,
-    strict: lowering.strict,
-  }));
-  return api === 'chat'
-    ? tools.map((tool): OpenAIChatTool => ({ type: 'function', function: tool }))
-    : tools.map((tool): OpenAIResponsesTool => ({ type: 'function', ...tool }));
+  const tools = await getOpenAIAdapter(toolbox, options).list();
+  return api === 'chat' ? tools.map(toChatTool) : tools.map(toResponsesTool);
+}
+
+export function toChatTool(tool: AdaptedTool): OpenAIChatTool {
+  return { type: 'function', function: toFunction(tool) };
+}
+
+export function toResponsesTool(tool: AdaptedTool): OpenAIResponsesTool {
+  return { type: 'function', ...toFunction(tool) };
+}
+
+// `strict` is always set, since its default differs between the two APIs.
+function toFunction({ name, description, lowering }: AdaptedTool): OpenAIFunction {
+  return { name, description, parameters: lowering.schema, strict: lowering.strict };
 }
 
 /** Runs a call of either API and returns the message or item with its result. */

@@ -8,7 +8,7 @@ import { decodeName, encodeNames } from '../../core/name.js';
 import type { ToolResult } from '../../core/result.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { describeForModel, type Tool } from '../../core/tool.js';
-import type { CallOptions, DoorOptions, Toolbox } from '../../core/toolbox.js';
+import type { CallOptions, DoorListOptions, DoorOptions, Toolbox } from '../../core/toolbox.js';
 import { type Lowering, lower } from '../lowering/lower.js';
 import type { Profile } from '../lowering/profile.js';
 import { createStrictBudget } from '../lowering/strict-limits.js';
@@ -27,7 +27,12 @@ type PassedOption = 'signal' | 'timeoutMs' | 'onProgress' | 'trust' | 'approve' 
 export type ModelCallOptions = { readonly [Key in PassedOption]?: CallOptions[Key] | undefined } & {
   /** The name of the model or the program, for the audit log and for rules. */
   readonly client?: string | undefined;
+  /** Names the conversation: what it has read counts for its later calls, and only it can read its large results. */
+  readonly session?: string | undefined;
 };
+
+/** What only the agent loop sets. */
+export type LoopCallOptions = ModelCallOptions & Pick<DoorOptions, 'joined'> & Pick<DoorListOptions, 'decideMode'>;
 
 export interface AdaptedTool {
   readonly tool: Tool;
@@ -44,9 +49,9 @@ export interface ModelCallResult {
 }
 
 export interface Adapter {
-  list(): Promise<readonly AdaptedTool[]>;
+  list(decideMode?: DoorListOptions['decideMode']): Promise<readonly AdaptedTool[]>;
   /** Runs a call. Arguments are an object, or its JSON text. Never throws. */
-  call(name: string, args: unknown, options?: ModelCallOptions): Promise<ModelCallResult>;
+  call(name: string, args: unknown, options?: LoopCallOptions): Promise<ModelCallResult>;
 }
 
 export interface AdapterOptions extends OfferOptions {
@@ -72,8 +77,9 @@ function createAdapter(toolbox: Toolbox, { door, profile, strict = false, offer 
   let listed: ReadonlyMap<string, AdaptedTool> | undefined;
 
   const lowerOnce = memoize((json: JsonSchema) => lower(json, profile, { strict }));
-  const list = async (): Promise<readonly AdaptedTool[]> => {
-    const tools = await toolbox.list({ caller, offer });
+  const list: Adapter['list'] = async (decideMode) => {
+    const options: DoorListOptions = { caller, offer, ...(decideMode && { decideMode }) };
+    const tools = await toolbox.list(options);
     const { encode } = encodeNames(tools.map((tool) => tool.name));
     const fitsBudget = createStrictBudget(profile.strict?.perRequest);
     const adapted = tools.flatMap((tool): AdaptedTool[] => {
@@ -94,11 +100,11 @@ function createAdapter(toolbox: Toolbox, { door, profile, strict = false, offer 
   };
   return {
     list,
-    async call(name, args, { client, ...options } = {}) {
+    async call(name, args, { client, session, decideMode, ...options } = {}) {
       const { input, fault } = readArguments(args);
-      if (listed?.has(name) !== true) await list();
+      if (listed?.has(name) !== true) await list(decideMode);
       const entry = listed?.get(name);
-      const own = client === undefined ? caller : { ...caller, name: client };
+      const own: Caller = { ...caller, ...(client && { name: client }), ...(session && { session }) };
       const door: DoorOptions = { ...options, fault, offer, caller: own };
       const result = await toolbox.call(
         entry?.tool.name ?? decodeName(String(name)),
