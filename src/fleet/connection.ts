@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Redis, RedisOptions } from 'ioredis';
+import { pause } from '../core/async.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { redactKnown } from '../core/redact.js';
 import { decodeUri, sanitize } from '../core/text.js';
@@ -38,6 +39,8 @@ const PASSWORD = 'WIELD_FLEET_PASSWORD';
 const FIRST_ATTEMPT_MS = 5000;
 const SILENCE_MS = 2000;
 const MAX_PAUSE_MS = 300;
+// How often the first work is tried if the connection is lost meanwhile, which a busy machine can cause.
+const MAX_TRIES = 15;
 const READY_MS = 1000;
 const MAX_DATABASE = 1_000_000;
 
@@ -115,8 +118,9 @@ export async function connect(address: FleetAddress, settings: ConnectOptions): 
 }
 
 /**
- * Does the first work on connections; if it fails, they are closed. Throws `unavailable` if a command fails, and if the server
- * is a node of a cluster that does not have the keys of the fleet, with the address of the one that does (FLT-84).
+ * Does the first work on connections, again if they are lost meanwhile; if it fails, they are closed. Throws `unavailable` if a
+ * command fails, and if the server is a node of a cluster that does not have the keys of the fleet, with the address of the one
+ * that does (FLT-84).
  */
 export async function begin<T>(
   connections: readonly Redis[],
@@ -124,9 +128,18 @@ export async function begin<T>(
   names: FleetNames,
   work: () => Promise<T>,
 ): Promise<T> {
+  const attempt = async (triesLeft: number): Promise<T> => {
+    try {
+      await connections[0]!.exists(names.tags);
+      return await work();
+    } catch (error) {
+      if (triesLeft === 0 || !isLost(error)) throw error;
+      await pause(MAX_PAUSE_MS);
+      return attempt(triesLeft - 1);
+    }
+  };
   try {
-    await connections[0]!.exists(names.tags);
-    return await work();
+    return await attempt(MAX_TRIES - 1);
   } catch (error) {
     for (const connection of connections) connection.disconnect();
     if (isToolError(error)) throw error;
@@ -144,9 +157,12 @@ export async function begin<T>(
 
 /** Returns why a command failed, for messages; those of the client library name its options. */
 export function explainFailure(error: unknown): string {
+  return isLost(error) ? 'no connection to Redis' : `Redis: ${(error as Error).message}`;
+}
+
+function isLost(error: unknown): boolean {
   const { message } = error as Error;
-  const isLost = /^(?:Stream isn't writeable|Connection is closed|Reached the max retries)/.test(message);
-  return isLost ? 'no connection to Redis' : `Redis: ${message}`;
+  return /^(?:Stream isn't writeable|Connection is closed|Reached the max retries)/.test(message);
 }
 
 /** Loads BullMQ, which is optional. */

@@ -1,11 +1,13 @@
 // The connection of a fleet: addresses, authentication, and the key that seals what is sent.
 
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { isToolError, type ToolError } from '../../../src/core/error.js';
-import { connect, parseFleetAddress } from '../../../src/fleet/connection.js';
+import { begin, connect, parseFleetAddress } from '../../../src/fleet/connection.js';
 import { createFleetKey, createKeyFile, loadFleetKey } from '../../../src/fleet/key.js';
+import { toNames } from '../../../src/fleet/names.js';
 import { freePort, hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { share } from '../../support/share.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -122,4 +124,17 @@ spec('FLT-2', 'the key is read from the environment or a private file, and creat
   expect((await failure(() => loadFleetKey({ WIELD_FLEET_KEY: 'secret-part' }, home))).message).not.toContain(
     'secret-part',
   );
+});
+
+specIf(hasRedis, NO_REDIS, 'FLT-92', 'a connection that is lost while a member starts is opened again', async () => {
+  const address = parseFleetAddress((await startRedis()).url, NONE);
+  const [client, other] = [
+    await connect(address, { name: 'test', failsFast: true }),
+    await connect(address, { name: 'other' }),
+  ];
+  const closed = once(client, 'close');
+  await other.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await closed;
+  expect(await begin([client], address, toNames('fleet'), () => client.ping())).toBe('PONG');
+  for (const connection of [client, other]) connection.disconnect();
 });
