@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
-import { boolean, integer, list, matches, nullable, object, oneOf, string, strings, table } from '../core/shape.js';
+import { boolean, integer, list, nullable, object, oneOf, string, strings, table } from '../core/shape.js';
 import { changeFile } from '../files/change.js';
 import { readStateFile } from '../files/read.js';
-import { parseStateJson, refuseNewer } from '../files/state.js';
+import { readState } from '../files/state.js';
 import type { KeyPath } from './forms/form.js';
 
 /** A change of one file: the replaced text, and the entry before and after. */
@@ -71,10 +71,7 @@ const RECORDS = object({ version: oneOf(1), records: list(RECORD) }, OPEN);
 
 function parse(text: string | undefined, store: string): readonly ConnectRecord[] {
   if (text === undefined) return [];
-  const document = parseStateJson(text, store);
-  refuseNewer(document, store);
-  if (matches(RECORDS, document)) return document.records as unknown as readonly ConnectRecord[];
-  throw new ToolError('io', `cannot read ${store}: invalid format`, {
-    hint: 'move it away; it is only needed to undo earlier connections',
-  });
+  const hint = 'move it away; it is only needed to undo earlier connections';
+  const refuse = (): ToolError => new ToolError('io', `cannot read ${store}: invalid format`, { hint });
+  return readState(RECORDS, text, store, refuse).records as unknown as readonly ConnectRecord[];
 }

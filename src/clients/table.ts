@@ -201,9 +201,7 @@ const ROWS: readonly ClientRow[] = [
     fields: {
       env_vars: variablesOfCodex,
       env_http_headers: headersOfCodex,
-      bearer_token_env_var: (value, draft) => {
-        draft.ownHeaders.Authorization = `Bearer \${${String(value)}}`;
-      },
+      bearer_token_env_var: bearerVariable,
       startup_timeout_sec: time('startTimeout', 1000),
       startup_timeout_ms: time('startTimeout'),
       tool_timeout_sec: timeoutSeconds,

@@ -58,7 +58,7 @@ export function pendingHooks(hooks: readonly Hook[], paths: InstallPaths): reado
 function loadApproved({ hooksFile }: InstallPaths): Set<string> {
   const text = readStateFile(hooksFile);
   if (text === undefined) return new Set();
-  const { approved } = parseState(text, hooksFile, 1);
+  const { approved } = parseState(text, hooksFile);
   return new Set(Array.isArray(approved) ? approved.filter((one) => typeof one === 'string') : []);
 }
 

@@ -80,7 +80,7 @@ export function changeLockedServers(
   change: (servers: readonly LockedServer[]) => readonly LockedServer[],
 ): void {
   const text = existsSync(file) ? readTextFile(file, MAX_BYTES) : undefined;
-  const { sources } = text === undefined ? { sources: [] } : parseState(text, file, VERSION);
+  const { sources } = text === undefined ? { sources: [] } : parseState(text, file);
   const servers = [...change(readLockedServers(file))].sort((a, b) => compareText(a.name, b.name));
   save(file, sources as readonly LockedSource[], servers);
 }
@@ -89,7 +89,7 @@ export function changeLockedServers(
 export function readLockedServers(file: string): readonly LockedServer[] {
   const text = existsSync(file) ? readTextFile(file, MAX_BYTES) : undefined;
   if (text === undefined) return [];
-  const { value } = readShape(LOCK, parseState(text, file, VERSION));
+  const { value } = readShape(LOCK, parseState(text, file));
   return (value?.servers ?? []) as readonly LockedServer[];
 }
 
@@ -108,7 +108,7 @@ export function readLock(file: string): readonly LockedSource[] {
   const text = readTextFile(file, MAX_BYTES, { isState: directoriesInHome(file) !== undefined });
   if (text === undefined)
     throw new ToolError('not_found', `${LOCK_NAME} not found: ${file}`, { hint: 'installing something writes it' });
-  const { faults, value } = readShape(LOCK, parseState(text, file, VERSION));
+  const { faults, value } = readShape(LOCK, parseState(text, file));
   if (faults.length > 0)
     throw new ToolError('io', `${file} is not a valid lock: ${formatFault(faults[0]!)}`, {
       hint: 'restore it from version control',

@@ -32,8 +32,6 @@ export interface InstalledServer {
 
 type Servers = Readonly<Record<string, InstalledServer>>;
 
-const VERSION = 1;
-
 /** Writes the servers that are installed now. One whose entry or files changed has to be accepted again (INS-62). */
 export function writeServers(paths: InstallPaths, platform: string): void {
   const { items } = loadInstalled(paths);
@@ -102,12 +100,12 @@ export function saveServer(name: string, server: InstalledServer, paths: Install
 
 function save(servers: Servers, { serversFile }: InstallPaths): void {
   if (Object.keys(servers).length === 0) removeFile(serversFile);
-  else writeFileAtomic(serversFile, `${JSON.stringify({ version: VERSION, servers }, null, 1)}\n`);
+  else writeFileAtomic(serversFile, `${JSON.stringify({ version: 1, servers }, null, 1)}\n`);
 }
 
 function loadServers({ serversFile }: InstallPaths): Servers {
   if (!existsSync(serversFile)) return {};
-  const { servers } = parseState(readStateFile(serversFile) ?? '', serversFile, VERSION);
+  const { servers } = parseState(readStateFile(serversFile) ?? '', serversFile);
   const known = isRecord(servers) ? (servers as unknown as Servers) : {};
   // Records of older versions have no files.
   return mapValues(known, (one) => ({ ...one, files: one.files ?? [] }));

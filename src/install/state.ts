@@ -1,9 +1,10 @@
 // The record of what is installed and registered: `installed.json` and `sources.json`.
 
-import { isToolError, ToolError } from '../core/error.js';
+import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
+import { number, object } from '../core/shape.js';
 import { readStateFile } from '../files/read.js';
-import { parseStateJson, refuseNewer } from '../files/state.js';
+import { readState } from '../files/state.js';
 import { writeFileAtomic } from '../files/write.js';
 import type { InstallPaths, Signer } from './environment.js';
 import { type ItemKind, isItemKind } from './manifest/item-name.js';
@@ -45,12 +46,10 @@ export interface SourceRecord {
   readonly since: string;
 }
 
-const SOURCES_VERSION = 1;
-
 export function loadSources({ sourcesFile }: InstallPaths): readonly SourceRecord[] {
   const text = readStateFile(sourcesFile);
   if (text === undefined) return [];
-  const { sources } = parseState(text, sourcesFile, SOURCES_VERSION);
+  const { sources } = parseState(text, sourcesFile);
   if (!Array.isArray(sources) || !sources.every(isSource)) throw unreadable(sourcesFile);
   return sources;
 }
@@ -72,7 +71,7 @@ export function saveSources({ sourcesFile }: InstallPaths, sources: readonly Sou
 
 /** Returns the text of `sources.json`. */
 export function printSources(sources: readonly SourceRecord[]): string {
-  return `${JSON.stringify({ version: SOURCES_VERSION, sources }, null, 1)}\n`;
+  return `${JSON.stringify({ version: 1, sources }, null, 1)}\n`;
 }
 
 export function loadInstalled({ installedFile }: InstallPaths): Installed {
@@ -83,7 +82,7 @@ export function loadInstalled({ installedFile }: InstallPaths): Installed {
 export function saveInstalled({ installedFile }: InstallPaths, installed: Installed): void {
   const { items, ...rest } = installed;
   const lines = items.map((item) => JSON.stringify(item)).join(',\n');
-  const head = JSON.stringify({ version: INSTALLED_VERSION, ...rest }).slice(0, -1);
+  const head = JSON.stringify({ version: 1, ...rest }).slice(0, -1);
   writeFileAtomic(installedFile, `${head},"items":[\n${lines}\n]}\n`);
 }
 
@@ -157,28 +156,21 @@ export interface Installed {
   readonly made: readonly string[];
 }
 
-const INSTALLED_VERSION = 1;
 const EMPTY_RECORD: Installed = { transaction: '', items: [], made: [] };
 
 /** Throws `io` if the record is invalid, `unavailable` if a newer version of wield wrote it (F19). */
 export function parseInstalled(text: string, file: string): Installed {
-  const document = parseState(text, file, INSTALLED_VERSION);
+  const document = parseState(text, file);
   const { items, made = [], transaction = '' } = document;
   if (!Array.isArray(items) || !items.every(isInstalledItem) || typeof transaction !== 'string') throw unreadable(file);
   return { items, made: Array.isArray(made) ? (made as string[]) : [], transaction };
 }
 
-/** Parses a JSON state file of at most the given version. */
-export function parseState(text: string, file: string, version: number): Record<string, unknown> {
-  let document: unknown;
-  try {
-    document = parseStateJson(text, file);
-  } catch (error) {
-    throw isToolError(error) ? error : unreadable(file);
-  }
-  if (!isRecord(document) || typeof document.version !== 'number') throw unreadable(file);
-  refuseNewer(document, file, version);
-  return document;
+const STATE = object({ version: number }, { unknown: 'keep' });
+
+/** Parses a JSON state file. */
+export function parseState(text: string, file: string): Record<string, unknown> {
+  return readState(STATE, text, file, () => unreadable(file));
 }
 
 /** The error for a record that cannot be used, which is never treated as empty (F19). */
