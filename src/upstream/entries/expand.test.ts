@@ -69,11 +69,8 @@ describe('references', () => {
   });
 
   spec('POL-20', 'expands nothing of an untrusted workspace', () => {
-    const entry = stdio({ owner: 'workspace', env: { A: '${A}', B: 'file:/etc/hosts' } });
-    const readFile = (): string => {
-      throw new Error('it was read');
-    };
-    const error = faultOf(entry, { trusted: false, env: { A: 'x' }, readFile });
+    const entry = stdio({ owner: 'workspace', env: { A: '${A}', B: 'file:/no/such/file' } });
+    const error = faultOf(entry, { trusted: false, env: { A: 'x' } });
     expect(error.code).toBe('needs_trust');
     expect(error.hint).toBe('wield trust /w');
   });
@@ -236,9 +233,14 @@ describe('any value', () => {
   });
 
   spec('UPS-5', 'errors never contain values of variables or files', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'wield-expand-'));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, 'secret');
+    writeFileSync(file, 'zq51837\nwhich no header may contain');
+    const held = fc.oneof(text, fc.constantFrom(`file:${file}`, `\${file:${file}}`));
     fc.assert(
-      fc.property(text, text, text, secret, (a, b, c, value) => {
-        const options = { env: { A: value, B: value }, readFile: () => value };
+      fc.property(held, held, held, secret, (a, b, c, value) => {
+        const options = { env: { A: value, B: value } };
         for (const entry of [
           stdio({ command: a, args: [b], env: { X: c } }),
           http({ url: `https://x/${a}`, headers: { X: b }, oauth: { clientId: a, clientSecret: c } }),

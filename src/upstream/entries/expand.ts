@@ -19,8 +19,6 @@ export interface ExpandOptions {
   readonly workdir: string;
   /** Whether servers of the workspace may be used: it is trusted, or a person calls (POL-20). */
   readonly trusted: boolean;
-  /** Reads a text file; from disk by default. */
-  readonly readFile?: (path: string) => string;
   /** What needs the value, in messages; the server by default. */
   readonly subject?: string;
   /** Returns a secret of a command or the keychain, which was read before. */
@@ -180,7 +178,7 @@ const isSet = (value: string | undefined): value is string => value !== undefine
 function followReference(
   part: Exclude<ValuePart, { kind: 'text' }>,
   entry: ServerEntry,
-  { env, home, workdir, readFile = readSmallText, secretOf, subject = subjectOf(entry) }: ExpandOptions,
+  { env, home, workdir, secretOf, subject = subjectOf(entry) }: ExpandOptions,
   follow: (part: ValuePart) => string,
 ): string {
   const missing = (what: string, hint: string, data: Record<string, string> = {}): ToolError =>
@@ -209,7 +207,7 @@ function followReference(
     ? join(home!, part.path.slice(2))
     : resolve(dirname(entry.place.file), part.path);
   try {
-    return readFile(path).replace(/\r?\n$/, '');
+    return readSmallText(path).replace(/\r?\n$/, '');
   } catch (error) {
     throw missing(
       `the file ${quoteOutside(path, 200)}, which ${quoteOutside((error as Error).message, 100)}`,

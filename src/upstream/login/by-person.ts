@@ -1,5 +1,6 @@
 // Login by a person: the page of the login server in the browser, and its answer on a port of this machine.
 
+import { unlessAborted } from '../../core/async.js';
 import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { type Callback, listenForAnswer } from './callback.js';
@@ -66,17 +67,10 @@ async function listenAgain(
 
 async function waitForAnswer(url: URL, callback: Callback, { signal, show, paste }: LoginOptions) {
   const over = new AbortController();
-  const stopped = new Promise<never>((_, reject) => {
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true, signal: over.signal });
-    if (signal.aborted) stop();
-  });
-  // It may be stopped while the page is shown.
-  stopped.catch(() => {});
   try {
     await show(url);
     paste?.(callback.accept, over.signal);
-    return await Promise.race([callback.answered, stopped]);
+    return await unlessAborted(callback.answered, signal, () => signal.reason as Error);
   } finally {
     over.abort();
   }

@@ -1,6 +1,5 @@
 // Login to a server, by a person or by a grant of its entry, and logout.
 
-import { onAbort } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import { formatDuration } from '../../core/text.js';
 import type { HttpServer } from '../../core/upstream.js';
@@ -27,12 +26,17 @@ export interface LoginFacts {
 /** Logs in. A stored login is replaced only when the new one is complete. */
 export async function login(server: HttpServer, options: LoginOptions): Promise<LoginFacts> {
   assertCanLogIn(server);
-  const limit = limitTime(server, options);
-  const limited = { ...options, signal: limit.signal };
+  const { signal, timeoutMs } = options;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const limited = { ...options, signal: AbortSignal.any([signal, timeout]) };
   try {
     return hasGrant(server) ? await loginByGrant(server, limited) : toFacts(await logInByPerson(server, limited));
-  } finally {
-    limit.clear();
+  } catch (thrown) {
+    if (signal.aborted) throw new ToolError('cancelled', 'the login was cancelled', { hint: loginCommand(server) });
+    if (!timeout.aborted) throw thrown;
+    throw new ToolError('timeout', `login to ${server.name} timed out after ${formatDuration(timeoutMs)}`, {
+      hint: `to wait longer: ${loginCommand(server)} --timeout 15m`,
+    });
   }
 }
 
@@ -76,28 +80,6 @@ export function findUserDirectories(server: HttpServer, user: string, wieldHome:
       return false;
     }
   });
-}
-
-// A signal that is aborted with the error of the login.
-function limitTime(server: HttpServer, { timeoutMs, signal }: LoginOptions) {
-  const limit = new AbortController();
-  const timer = setTimeout(() => {
-    limit.abort(
-      new ToolError('timeout', `login to ${server.name} timed out after ${formatDuration(timeoutMs)}`, {
-        hint: `to wait longer: ${loginCommand(server)} --timeout 15m`,
-      }),
-    );
-  }, timeoutMs);
-  const unlisten = onAbort(signal, () =>
-    limit.abort(new ToolError('cancelled', 'the login was cancelled', { hint: loginCommand(server) })),
-  );
-  return {
-    signal: limit.signal,
-    clear: () => {
-      clearTimeout(timer);
-      unlisten();
-    },
-  };
 }
 
 function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin, hasGrant = false): LoginFacts {
