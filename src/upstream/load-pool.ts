@@ -50,6 +50,7 @@ export interface LoadPoolOptions {
   readonly serverSecrets: ServerSecrets;
   readonly listings: Listings;
   readonly onChange: () => void;
+  /** Called before this process starts another one, which the broker does not. */
   readonly beforeRun?: () => void;
   /** Whether processes of servers are shared with other sessions of the user, where the configuration allows it. */
   readonly broker?: boolean | undefined;
@@ -99,6 +100,7 @@ export function loadPool(options: LoadPoolOptions): Pool {
       const expand = createExpand(entry, settings, options);
       const server = await expand();
       if (server.kind === 'stdio') {
+        options.beforeRun?.();
         return createProcessTransport(await toStart(entry, server, settings), world);
       }
       const allows = createAddressCheck(entry, settings, options.registryOf);
@@ -175,7 +177,6 @@ async function planStart(
   { env, sandbox, advisories: path }: StartSettings,
   { world, wieldHome, network, beforeRun, lock }: PlanStartOptions,
 ): Promise<Pick<SharedPlan, 'request' | 'first' | 'egress'>> {
-  beforeRun?.();
   // Python would write compiled code next to the files that were accepted.
   const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
   const environment = { ...baseEnvironment(world, env.pass), ...own, ...server.env };
@@ -188,7 +189,7 @@ async function planStart(
       ? { environment }
       : await startPinned(found, integrity, {
           ...{ server: name, variables: server.env, cwd, world },
-          ...{ environment, wieldHome, advisories },
+          ...{ environment, wieldHome, advisories, beforeRun },
         });
   const { argv = [server.command, ...server.args], place } = pinned;
   const request = { argv, cwd, environment: pinned.environment };

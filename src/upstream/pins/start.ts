@@ -33,6 +33,8 @@ export interface InstallOptions extends Installing {
 export interface PinnedStart extends InstallOptions {
   /** What the server is started with. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Called before it is installed. */
+  readonly beforeRun?: (() => void) | undefined;
 }
 
 export interface Started {
@@ -68,6 +70,7 @@ export async function startPinned(
   const place = placeOf(wanted, pin, wieldHome);
   if (!existsSync(join(place, MARKER))) {
     assertHarmless([wanted], advisories, server);
+    start.beforeRun?.();
     const found = await resolvePackage(wanted, start);
     if (!isSame(wanted, found, pin))
       throw differs(
