@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, vi } from 'vitest';
 import { tryConnect } from '../../src/upstream/broker/link.js';
@@ -17,6 +17,7 @@ import { canMount, canMountFuse } from '../support/mounts.js';
 import { startPackageRegistry, useRegistry } from '../support/package-registry.js';
 import { patience } from '../support/patience.js';
 import { hasRedis, NO_REDIS, startRedis } from '../support/redis.js';
+import { serveStdio } from '../support/server.js';
 import { onEnd } from '../support/share.js';
 import { spec, specIf } from '../support/spec.js';
 import { isAlive } from '../support/upstream-workspace.js';
@@ -38,12 +39,35 @@ describe.concurrent('the broker', () => {
     expect((await wield(workspace, echo('again'))).stdout).toBe('again\n');
   });
 
+  spec('UPS-117', 'leaves sessions without processes of their own', async () => {
+    const workspace = createBrokerWorkspace();
+    await wieldProcess(workspace, echo('a'));
+    const session = serveStdio(workspace);
+    await session.initialize();
+    const { result } = await session.request(1, 'tools/call', { name: 'far_echo', arguments: { text: 'b' } });
+    expect(text(result)).toBe('b');
+    expect(readFileSync(`/proc/${session.pid}/task/${session.pid}/children`, 'utf8')).toBe('');
+  });
+
   spec('UPS-117 UPS-120', 'ends soon with its servers if its home is removed', async () => {
     const workspace = createBrokerWorkspace();
     await wield(workspace, echo('a'));
     const all = [workspace.brokerPid()!, ...workspace.starts('far')];
     rmSync(workspace.env.WIELD_HOME!, { recursive: true });
     await vi.waitFor(() => expect(all.filter(isAlive)).toEqual([]), { timeout: patience(20_000) });
+  });
+
+  spec('UPS-120 UPS-122', 'is stopped with the servers that it left behind when it was killed', async () => {
+    const workspace = createBrokerWorkspace({ far: { env: { STAYS: '1' } } });
+    await wield(workspace, echo('a'));
+    const [server] = workspace.starts('far');
+    const broker = workspace.brokerPid()!;
+    process.kill(broker, 'SIGKILL');
+    await vi.waitFor(() => expect(isAlive(broker)).toBe(false), { timeout: patience(5000) });
+    expect(isAlive(server!)).toBe(true);
+    expect(await wield(workspace, ['mcp', 'stop'])).toMatchObject({ stderr: '', status: 0 });
+    await vi.waitFor(() => expect(isAlive(server!)).toBe(false), { timeout: patience(5000) });
+    expect(readdirSync(workspace.broker)).toEqual([]);
   });
 
   spec('UPS-120', 'refuses another build of wield, which starts its own', async () => {

@@ -99,4 +99,4 @@ createInterface({ input: process.stdin })
       answer === undefined ? { id, error: { code: -32601, message: 'no' } } : { id, result: await answer(params) },
     );
   })
-  .on('close', () => process.exit());
+  .on('close', () => (process.env.STAYS ? setInterval(() => {}, 1000) : process.exit()));

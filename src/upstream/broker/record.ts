@@ -8,6 +8,7 @@ import { namesIn } from '../../files/list.js';
 import { isAlive } from '../../files/process-identity.js';
 import { readStateFile } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
+import { killAllMarked } from '../../process/group.js';
 
 export interface BrokerRecord {
   readonly pid: number;
@@ -41,15 +42,18 @@ export async function endBrokers(directory: string): Promise<number> {
 
 async function endBroker(file: string): Promise<boolean> {
   const record = readRecord(file);
-  if (record === undefined || !isAlive(record.pid, record.started)) {
-    for (const left of [file, file.replace(SUFFIX, '.sock')]) removeFile(left);
-    return false;
-  }
-  process.kill(record.pid, 'SIGTERM');
+  const wasAlive = record !== undefined && isAlive(record.pid, record.started);
+  if (wasAlive) await endProcess(record);
+  // A broker that was killed left its files, and servers that go on without it (UPS-120). Another one may have started.
+  if (readRecord(file)?.pid === record?.pid) for (const left of [file, file.replace(SUFFIX, '.sock')]) removeFile(left);
+  if (record !== undefined) killAllMarked(record.mark, process.platform);
+  return wasAlive;
+}
+
+async function endProcess({ pid, started }: BrokerRecord): Promise<void> {
   const until = performance.now() + END_MS;
-  while (isAlive(record.pid, record.started)) {
-    if (performance.now() > until) process.kill(record.pid, 'SIGKILL');
+  for (let signal: NodeJS.Signals | 0 = 'SIGTERM'; isAlive(pid, started); signal = 0) {
+    orNothing(() => process.kill(pid, performance.now() > until ? 'SIGKILL' : signal));
     await pause(POLL_MS);
   }
-  return true;
 }
