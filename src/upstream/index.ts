@@ -161,11 +161,12 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     }
   };
   const refresh: Upstreams['refresh'] = (server, snapshot, how = 'list') =>
-    withPool<unknown>(server, snapshot, async (pool, { user, ...settings }) => {
+    withPool(server, snapshot, async (pool, { user, ...settings }) => {
       // The list is that of this machine's login for users who have none (IDN-23).
       const isOwn = user !== undefined && (!isPerUser(server) || hasLogin(server, user, snapshot, options));
-      return pool[how](server, isOwn ? { ...settings, user } : settings);
-    }).then(() => {});
+      await pool[how](server, isOwn ? { ...settings, user } : settings);
+      if (how !== 'list') format.listings.confirm(server);
+    });
   const acquire: Acquire = (server, snapshot, use, signal) =>
     withPool(server, snapshot, (pool, settings) => pool.acquire(server, settings, use, { signal }));
   const executor = createRemoteExecutor({

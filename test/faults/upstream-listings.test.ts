@@ -81,6 +81,22 @@ describe('a stored tool list', () => {
     }
   });
 
+  spec('UPS-127 UPS-8', 'that did not change is stored again after an hour, or by a refresh', async () => {
+    const workspace = await listed();
+    const now = Date.now();
+    const listedAt = async (args: readonly string[], afterMs: number): Promise<number> => {
+      expect((await wield(workspace, args, { now: () => now + afterMs })).status).toBe(0);
+      const [server] = json(await wield(workspace, ['mcp', '--json'])).servers;
+      return Math.abs(Math.round((Date.parse(server.listedAt) - now) / 60_000));
+    };
+    const minute = 60_000;
+    expect(await listedAt(['call', 'far_one'], 50 * minute)).toBe(0);
+    expect(await listedAt(['mcp', 'refresh', 'far'], 20 * minute)).toBe(20);
+    expect(await listedAt(['call', 'far_one'], 90 * minute)).toBe(90);
+    workspace.tools('far', [remoteTool('one'), remoteTool('three')]);
+    expect(await listedAt(['call', 'far_one'], 91 * minute)).toBe(91);
+  });
+
   spec('UPS-3', 'is private to the user, and avoids a start', async () => {
     const workspace = await listed();
     for (const file of filesOf(workspace)) expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -41,6 +41,8 @@ export function createSharing(options: SharingOptions): Sharing {
   };
   const isUsed = (server: ServerEntry, { broker }: StartSettings): server is StdioServer => {
     if (server.kind !== 'stdio' || !isShared(server)) return false;
+    // Nothing else prevented it when the broker was connected.
+    if (linking !== undefined) return broker !== false;
     const obstacle = findObstacle(broker, options);
     if (obstacle !== undefined) world.debug(`without a broker: ${obstacle}`);
     return obstacle === undefined;

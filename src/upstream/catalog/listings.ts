@@ -37,6 +37,8 @@ export interface ListingsOptions {
 export type Listings = ReturnType<typeof createListings>;
 
 const VERSION_LIFETIME_MS = 24 * 3_600_000;
+// A list that did not change is not stored again for so long: sessions that share a server all get it.
+const SAME_LIST_MS = 3_600_000;
 const FIRST_RETRY_MS = 5000;
 const MAX_RETRY_MS = 10 * 60_000;
 // A server that could not be started before does not hold up a listing for long.
@@ -66,8 +68,11 @@ export function createListings(options: ListingsOptions) {
     configuration: configurationOf(server),
     target: describeServer(server),
   });
-  const compare = (server: ServerEntry, tools: readonly StoredTool[]) =>
-    options.approved(tools.map((tool) => toTool(tool, placeOf(server))));
+  const toTools = (server: ServerEntry, tools: readonly StoredTool[]): readonly Tool[] => {
+    const place = placeOf(server);
+    return tools.map((tool) => toTool(tool, place));
+  };
+  const compare = (server: ServerEntry, tools: readonly StoredTool[]) => options.approved(toTools(server, tools));
   // Adds the approved definitions of changed tools.
   const save = (server: ServerEntry, { tools, ...header }: Listing): void => {
     const approved = compare(server, tools);
@@ -130,8 +135,17 @@ export function createListings(options: ListingsOptions) {
     },
 
     async store(server: ServerEntry, listing: Omit<Listing, 'at'>): Promise<void> {
-      await options.pinNew(listing.tools.map((tool) => toTool(tool, placeOf(server))));
+      await options.pinNew(toTools(server, listing.tools));
+      const before = loadListing(server);
+      const isRecent = before !== undefined && world.now() < before.at + SAME_LIST_MS;
+      if (isRecent && isSameList(before, listing)) return;
       save(server, { at: world.now(), ...listing });
+    },
+
+    /** Stores that a server was listed now, at the request of a person. */
+    confirm(server: ServerEntry): void {
+      const listing = loadListing(server);
+      if (listing !== undefined) save(server, { ...listing, at: world.now() });
     },
 
     /** Stores a failed start, unless there is an earlier tool list. */
@@ -162,6 +176,12 @@ export function createListings(options: ListingsOptions) {
 
 function summarize({ tools, faults }: Pick<Listing, 'tools' | 'faults'>): string {
   return JSON.stringify([tools.map(({ definition }) => definition), faults]);
+}
+
+function isSameList(before: Listing, now: Omit<Listing, 'at'>): boolean {
+  const textOf = ({ tools, faults, version, capabilities, by }: Omit<Listing, 'at'>): string =>
+    JSON.stringify([tools.map(({ approved, ...tool }) => tool), faults, version, capabilities, by]);
+  return textOf(before) === textOf(now);
 }
 
 interface PendingListing {
