@@ -57,8 +57,8 @@ export interface CallScope {
   readonly enter: (labels: readonly string[]) => Promise<void>;
   /** What the session had read when the call was decided, if rules depend on it. */
   readonly entered?: readonly EnteredLabel[];
-  /** The position of this call in a trace, for what it calls (UPS-72). */
-  readonly trace?: TraceParent;
+  /** Has the position of this call in a trace, for what it calls (UPS-72); few calls need it. */
+  readonly traced?: { readonly trace?: TraceParent | undefined };
   /** Receives the requests that the call sends. */
   readonly telemetry?: Telemetry | undefined;
   /** Receives output while it is written. */

@@ -8,9 +8,9 @@ export type Attributes = Record<string, string | number | undefined>;
 
 export interface SpanStart {
   readonly name: string;
-  readonly kind: 'internal' | 'server' | 'client';
-  /** Those that are known at the start. */
-  readonly attributes: Attributes;
+  readonly kind: 'internal' | Side;
+  /** Returns the attributes that are known at the start; few spans need them. */
+  readonly attributes: () => Attributes;
   readonly parent?: TraceParent | undefined;
   /** Of `performance.now()`; now by default. */
   readonly startedAt?: number | undefined;
@@ -18,10 +18,12 @@ export interface SpanStart {
 
 /** A span that has not ended. */
 export interface Span {
-  /** Its position in the trace, for what it calls. */
+  /** Its position in the trace, for what it calls. Made when it is read. */
   readonly trace: TraceParent | undefined;
-  /** Ends it with its final name and all attributes; with `error.type` it failed. */
-  end(name: string, attributes: Attributes): void;
+  /** Whether it is sent: most spans of a busy server are not, and need no attributes. */
+  readonly isRecorded: boolean;
+  /** Ends it with its final name and all attributes, in parts without common names; with `failure` it failed. */
+  end(name: string, parts: readonly Attributes[], failure: string | undefined): void;
 }
 
 /** Receives the spans and measurements of a toolbox. */
@@ -33,73 +35,134 @@ export interface Telemetry {
   /** Starts a span; undefined if nothing is traced. */
   start(start: SpanStart): Span | undefined;
   /** Records the duration of an MCP request. */
-  measure(side: Side, seconds: number, attributes: Attributes): void;
+  measure(operation: MeasuredOperation, seconds: number): void;
   /** Counts a call that ended. */
-  count(event: EndEvent): void;
+  count(call: CountedCall): void;
   /** Sends what was not sent yet, for at most a second. */
   close(): Promise<void>;
 }
 
+/** What metrics have of a call that ended. */
+export type CountedCall = Pick<EndEvent, 'tool' | 'caller' | 'result'>;
+
 /** Whether a request was received or sent. */
 export type Side = 'server' | 'client';
 
-/** The attribute with the name of what a request is about; it is also in the name of its span. */
-export type Target = 'gen_ai.tool.name' | 'gen_ai.prompt.name';
+/** A method on one transport: the attributes of its requests that metrics have too. Few, and kept by those who use them. */
+export interface OperationKind {
+  readonly side: Side;
+  readonly method: string;
+  readonly attributes: Attributes;
+  /** Whether its requests are about a prompt, not a tool. */
+  readonly isOfPrompt: boolean;
+  /** Differs if an attribute does. */
+  readonly key: string;
+}
+
+export function createOperationKind(side: Side, method: string, more: Attributes): OperationKind {
+  const operation = method === 'tools/call' ? 'execute_tool' : undefined;
+  const attributes = { 'mcp.method.name': method, 'gen_ai.operation.name': operation, ...more };
+  return { side, method, attributes, isOfPrompt: method === 'prompts/get', key: JSON.stringify(attributes) };
+}
+
+/** What metrics have of an MCP request. */
+export interface MeasuredOperation {
+  readonly of: OperationKind;
+  /** What it is about, if that exists. */
+  readonly target: string | undefined;
+  /** How it failed. */
+  readonly failure: string | undefined;
+  /** Returns its attributes in metrics. */
+  toSeries(): Attributes;
+}
 
 export interface OperationStart {
-  readonly method: string;
-  /** Others are added to them. */
-  readonly attributes: Attributes;
+  readonly of: OperationKind;
+  /** Returns attributes that only its span has. */
+  readonly describe: () => Attributes;
   readonly parent?: TraceParent | undefined;
 }
 
 /** An MCP request that has not ended: a span and a duration. */
-export class Operation {
-  readonly method: string;
-  readonly attributes: Attributes;
+export class Operation implements SpanStart, MeasuredOperation {
+  readonly of: OperationKind;
+  readonly parent: TraceParent | undefined;
   readonly startedAt = performance.now();
+  /** Only names that exist are set: others can be anything, and each would be a series of its own. */
+  target: string | undefined;
+  failure: string | undefined;
   readonly #telemetry: Telemetry;
-  readonly #side: Side;
-  readonly #parent: TraceParent | undefined;
+  readonly #describe: () => Attributes;
   readonly #span: Span | undefined;
-  #name: string;
+  #status: string | undefined;
+  #details: Attributes = {};
   #isEnded = false;
 
-  constructor(telemetry: Telemetry, side: Side, { method, attributes, parent }: OperationStart) {
-    this.method = method;
-    this.attributes = attributes;
-    attributes['mcp.method.name'] = method;
+  constructor(telemetry: Telemetry, { of, describe, parent }: OperationStart) {
+    this.of = of;
+    this.parent = parent;
     this.#telemetry = telemetry;
-    this.#side = side;
-    this.#parent = parent;
-    this.#name = method;
-    this.#span = telemetry.start({ name: method, kind: side, attributes: this.attributes, parent });
+    this.#describe = describe;
+    this.#span = telemetry.start(this);
+  }
+
+  get name(): string {
+    return this.target === undefined ? this.of.method : `${this.of.method} ${this.target}`;
+  }
+
+  get kind(): Side {
+    return this.of.side;
   }
 
   /** The position of what it calls. */
   get trace(): TraceParent | undefined {
-    return this.#span?.trace ?? this.#parent;
+    return this.#span?.trace ?? this.parent;
   }
 
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** Names what it is about. Only names that exist: others can be anything, and each would be a series of its own. */
-  setTarget(attribute: Target, name: string): void {
-    this.attributes[attribute] = name;
-    this.#name = `${this.method} ${name}`;
+  /** Whether its span is sent. */
+  get isRecorded(): boolean {
+    return this.#span?.isRecorded === true;
   }
 
-  /** Notes how it failed: with the code of JSON-RPC or of a tool. */
-  fail(type: string): void {
-    this.attributes['error.type'] = type;
+  attributes(): Attributes {
+    return { ...this.of.attributes, ...this.#describe() };
+  }
+
+  toSeries(): Attributes {
+    return { 'mcp.method.name': this.of.method, ...this.#own(), ...this.of.attributes };
+  }
+
+  // Of this request, in metrics too.
+  #own(): Attributes {
+    const { of, target, failure } = this;
+    return {
+      'gen_ai.tool.name': of.isOfPrompt ? undefined : target,
+      'gen_ai.prompt.name': of.isOfPrompt ? target : undefined,
+      'error.type': failure,
+      'rpc.response.status_code': this.#status,
+    };
+  }
+
+  /** Adds attributes that only its span has, and that are known at its end. */
+  add(details: Attributes): void {
+    this.#details = details;
+  }
+
+  /** Notes how it failed: with the code of a tool, or that of JSON-RPC. */
+  fail(code: string | number): void {
+    this.failure = String(code);
+    this.#status = typeof code === 'number' ? this.failure : undefined;
   }
 
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#telemetry.measure(this.#side, (performance.now() - this.startedAt) / 1000, this.attributes);
-    this.#span?.end(this.#name, this.attributes);
+    this.#telemetry.measure(this, (performance.now() - this.startedAt) / 1000);
+    if (!this.#span?.isRecorded) return;
+    this.#span.end(this.name, [this.of.attributes, this.#describe(), this.#own(), this.#details], this.failure);
   }
 }

@@ -177,7 +177,7 @@ export class Front implements Dispatcher {
   }
 
   #toJob(plan: Plan, scope: CallScope): Job {
-    const { caller, approval, entered, trace, snapshot, stream, options } = scope;
+    const { caller, approval, entered, traced, snapshot, stream, options } = scope;
     const { key, onProgress } = options;
     return {
       id: key === undefined ? newId() : toCallId(this.#options.key, caller, key),
@@ -192,7 +192,7 @@ export class Front implements Dispatcher {
       queued: Math.floor(this.#parts.presence.now()),
       keepMs: key === undefined ? KEPT_MS : KEYED_MS,
       binding: key === undefined ? undefined : toBinding(this.#options.key, plan.tool.name, plan.input),
-      trace,
+      trace: traced?.trace,
       variables: this.#options.variablesOf(plan, snapshot.settings),
       entered,
       wants: { progress: onProgress !== undefined, output: stream !== undefined, log: scope.log !== undefined },

@@ -92,7 +92,7 @@ export function createToolCalls({ toolbox, listings, modes, ready, shared }: Too
     const name = known.names.get(asked) ?? decodeName(asked);
     const input = (params.arguments ?? {}) as Json;
     // A request that resumes a call does not begin one, which would say so.
-    if (known.names.has(asked)) scope.operation?.setTarget('gen_ai.tool.name', name);
+    if (known.names.has(asked) && scope.operation !== undefined) scope.operation.target = name;
     // In a fleet there are no tasks, so that every tool runs as any other.
     const mayBeTask = shared !== undefined || wantsTask(params, scope);
     let isRefused = false;

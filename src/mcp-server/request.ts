@@ -160,6 +160,13 @@ export class Subscriptions {
   }
 }
 
+/** A request that is being answered. */
+interface Running {
+  readonly request: RunningRequest;
+  /** Set while requests are traced or counted. */
+  readonly operation: Operation | undefined;
+}
+
 /** How a request came, and how messages that belong to it are sent. */
 export interface Channel {
   readonly client: Client;
@@ -174,8 +181,6 @@ export interface Channel {
   send(text: string): void;
   /** Whether consent can be taken from the client; true if absent. */
   mayConsent?(): boolean;
-  /** Set while requests are traced or counted. */
-  readonly operation?: Operation | undefined;
 }
 
 export interface RequestScope {
@@ -210,7 +215,8 @@ export interface RequestScope {
   readonly onPending?: DoorOptions['onPending'];
 }
 
-export function toScope({ id, params }: RequestMessage, channel: Channel, controller: AbortController): RequestScope {
+export function toScope({ id, params }: RequestMessage, channel: Channel, running: Running): RequestScope {
+  const { controller } = running.request;
   const { client, identity, address, isNewer, disconnected } = channel;
   const meta = metaOf(params);
   const info = isNewer ? meta?.[META.client] : client.initialized?.clientInfo;
@@ -229,7 +235,7 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, contro
     meta,
     controller,
     disconnected,
-    operation: channel.operation,
+    operation: running.operation,
     requestState: params?.requestState,
     inputResponses: params?.inputResponses,
     logLevel,

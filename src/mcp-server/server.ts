@@ -21,7 +21,7 @@ import {
   type RequestId,
   type RequestMessage,
 } from './message.js';
-import { withOperations } from './operation.js';
+import { createOperations, endOperation } from './operation.js';
 import { CACHE_HINT, type CacheHint, createListingPages } from './pages.js';
 import { type Channel, type RequestScope, toLogListener, toScope } from './request.js';
 import { createListen, createResourceHandlers } from './resources.js';
@@ -184,31 +184,35 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     }
     return method;
   };
+  const beginOperation = createOperations({
+    toolbox,
+    transport: options.transport,
+    isKnown: (name) => Object.hasOwn(methods, name),
+  });
   const answer: McpServer['answer'] = async (message, channel) => {
     const { id, method: name, params = {} } = message;
     const { client, isNewer } = channel;
     const request = client.begin(id);
+    const operation = beginOperation(message, channel);
+    let answer: Answer | undefined;
     try {
       const { handle, cache } = findMethod(message, isNewer);
       if (!FIRST_METHODS.includes(name)) listings.watch(channel.identity);
-      const result = await handle(params, toScope(message, channel, request.controller));
-      if (request.isCancelled) return undefined;
-      return answered(id, isNewer && !(result instanceof Buffer) ? stamp(result, info, cache) : result);
+      const result = await handle(params, toScope(message, channel, { request, operation }));
+      answer = answered(id, isNewer && !(result instanceof Buffer) ? stamp(result, info, cache) : result);
     } catch (thrown) {
-      return request.isCancelled ? undefined : failed(id, thrown);
-    } finally {
-      client.end(request);
+      answer = failed(id, thrown);
     }
+    client.end(request);
+    if (request.isCancelled) answer = undefined;
+    if (operation !== undefined) endOperation(operation, message, answer);
+    return answer;
   };
   return {
     listings,
     modes,
     tasks,
-    answer: withOperations(answer, {
-      toolbox,
-      transport: options.transport,
-      isKnown: (name) => Object.hasOwn(methods, name),
-    }),
+    answer,
     close() {
       listeners.close();
       listings.close();

@@ -32,7 +32,7 @@ export function recordBackground({ observers, workspace }: CallParts, outer: Cal
     const end: EndEvent = { type: 'end', ...event, ...known, verdict: verdict && { ...verdict, reason }, result };
     recorder?.record(end, snapshot);
     telemetry?.count(end);
-    span?.end(end);
+    span?.end(result);
     observers.emit?.(end);
   });
   inBackground(recorded, world.debug);

@@ -22,7 +22,7 @@ import { findTool, forwardOf, isOfModel, rulesFor } from './find.js';
 import { foreseeCall } from './foresee.js';
 import { enterLabels, inSession } from './labels.js';
 import type { CallParts } from './parts.js';
-import { jsonOrNothing, prepare } from './prepare.js';
+import { inputOf, prepare } from './prepare.js';
 import { type Call, type GivenCall, openCall, withoutApps } from './scope.js';
 import { hideVariables, shapeFailure, shapeOutput, toInlineOutput } from './shape.js';
 import { startCallSpan } from './telemetry.js';
@@ -124,14 +124,15 @@ async function getConsent(parts: CallParts, current: Call): Promise<Consent> {
 
 function record({ observers }: CallParts, current: Call, result: ToolResult): void {
   const { recorder, emit, telemetry } = observers;
-  if (recorder === undefined && emit === undefined && !telemetry?.isOn) return;
-  const { tool, plan, verdict, approval, decision, outputHash, raw, snapshot } = current;
-  const input = plan === undefined ? jsonOrNothing(raw) : plan.input;
-  const known = { tool, input, plan, verdict, approval, decision, outputHash };
+  const { tool, caller, plan, verdict, approval, decision, outputHash, snapshot } = current;
+  if (telemetry?.isOn) {
+    telemetry.count({ tool, caller, result });
+    current.span?.end(result);
+  }
+  if (recorder === undefined && emit === undefined) return;
+  const known = { tool, input: inputOf(current), plan, verdict, approval, decision, outputHash };
   const event: EndEvent = { type: 'end', ...current.event, result, ...known };
   recorder?.record(event, snapshot);
-  telemetry?.count(event);
-  current.span?.end(event);
   emit?.(event);
 }
 

@@ -59,7 +59,7 @@ async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise
     // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
     const large = within === undefined ? largeResultsOf(parts, call) : undefined;
     const scope = within === undefined ? call : withinMiddleware(call, within);
-    scope.trace = call.span?.trace ?? options.trace ?? nesting.trace;
+    scope.traced = call.span ?? (options.trace === undefined ? nesting : options);
     scope.telemetry = observers.telemetry;
     scope.stream =
       options.onOutput === undefined || within?.streams === false

@@ -14,7 +14,7 @@ import { describeFaults } from '../schema/faults.js';
 import { isOfModel } from './find.js';
 import type { CallParts } from './parts.js';
 import { droppedNulls, type RepairedInput, readInput } from './repair.js';
-import type { CallBase } from './scope.js';
+import type { Call, CallBase } from './scope.js';
 
 export interface Prepared {
   readonly plan: Plan;
@@ -94,7 +94,7 @@ export async function checkInput(tool: Tool, input: Json, { hideFaults = false, 
   });
 }
 
-/** Returns input for the record of a call that failed before its input was checked; undefined if it is not JSON. */
-export function jsonOrNothing(raw: unknown): Json | undefined {
-  return orNothing(() => toJson(raw));
+/** Returns the input of a call for its record: as run, or as received if it failed before; undefined if it is not JSON. */
+export function inputOf({ plan, raw }: Pick<Call, 'plan' | 'raw'>): Json | undefined {
+  return plan === undefined ? orNothing(() => toJson(raw)) : plan.input;
 }

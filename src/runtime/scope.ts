@@ -6,7 +6,7 @@ import type { Decision } from '../core/approval.js';
 import { guardListener, onAbort } from '../core/async.js';
 import { type Caller, CODE, type TraceParent, type Verdict } from '../core/caller.js';
 import type { NestedOptions } from '../core/context.js';
-import type { EndEvent, EventBase } from '../core/event.js';
+import type { EventBase } from '../core/event.js';
 import type { CallScope } from '../core/executor.js';
 import type { EnteredLabel } from '../core/label.js';
 import type { Plan } from '../core/plan.js';
@@ -74,7 +74,7 @@ export interface GivenCall {
 export interface CallSpan {
   /** Its position in the trace, for what it calls. */
   readonly trace: TraceParent | undefined;
-  end(event: EndEvent): void;
+  end(result: ToolResult): void;
 }
 
 /** A running call: filled in step by step, and recorded at the end. */
@@ -93,7 +93,7 @@ export interface Call extends CallScope {
   verdict?: Verdict;
   approval?: CallScope['approval'];
   entered?: CallScope['entered'];
-  trace?: CallScope['trace'];
+  traced?: CallScope['traced'];
   telemetry?: CallScope['telemetry'];
   stream?: CallScope['stream'];
   spill?: CallScope['spill'];

@@ -1,11 +1,15 @@
 // The span of each call: that of the request it was made by, or one of its own.
 
+import type { TraceParent } from '../core/caller.js';
 import { toContents } from '../core/contents.js';
-import type { EndEvent } from '../core/event.js';
+import { memoize } from '../core/memoize.js';
 import { cutText } from '../core/redact.js';
+import type { ToolResult } from '../core/result.js';
 import type { Attributes, Span, Telemetry } from '../core/telemetry.js';
 import { quoteOutside } from '../core/text.js';
+import type { Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
+import { inputOf } from './prepare.js';
 import type { Call, CallSpan } from './scope.js';
 
 const MAX_NAME = 200;
@@ -20,39 +24,68 @@ const METHODS = {
 
 /** Starts the span of a call, if anything is traced (OBS-5). */
 export function startCallSpan(telemetry: Telemetry, call: Call): CallSpan | undefined {
-  const { options, nesting, event } = call;
-  const { operation } = options;
-  const began = performance.now();
-  const parent = operation?.trace ?? options.trace ?? nesting.trace;
-  const open = (since?: number): Span | undefined =>
-    telemetry.start({
-      name: options.as === undefined ? 'execute_tool' : METHODS[options.as],
-      kind: 'internal',
-      attributes: toAttributes(call, quoteOutside(event.ref, MAX_NAME)),
-      parent,
-      startedAt: since,
-    });
-  const own = operation === undefined ? open() : undefined;
-  if (operation === undefined && own === undefined) return undefined;
-  return {
-    trace: operation === undefined ? own!.trace : operation.trace,
-    end(ended) {
-      const name = ended.tool === undefined ? undefined : quoteOutside(ended.tool.name, MAX_NAME);
-      if (operation !== undefined && !operation.isEnded) {
-        if (name !== undefined && options.as === undefined) operation.setTarget('gen_ai.tool.name', name);
-        describeEnd(operation.attributes, telemetry, call, ended);
-        return;
-      }
-      // A task, or a call that waited for answers of its client, goes on after its request was answered.
-      const span = own ?? open(began);
-      const attributes = toAttributes(call, name ?? quoteOutside(ended.ref, MAX_NAME));
-      describeEnd(attributes, telemetry, call, ended);
-      // An unknown name can be anything, and names of spans should be few.
-      const target = name === undefined ? '' : ` ${name}`;
-      span?.end(options.as === undefined ? `execute_tool${target}` : METHODS[options.as], attributes);
-    },
-  };
+  if (call.options.operation !== undefined) return new SpanOfRequest(telemetry, call);
+  const own = openSpan(telemetry, call);
+  return own && { trace: own.trace, end: (result) => endSpan(own, telemetry, call, result) };
 }
+
+// The span of the request is that of its call.
+class SpanOfRequest implements CallSpan {
+  readonly #telemetry: Telemetry;
+  readonly #call: Call;
+
+  constructor(telemetry: Telemetry, call: Call) {
+    this.#telemetry = telemetry;
+    this.#call = call;
+  }
+
+  get trace(): TraceParent | undefined {
+    return this.#call.options.operation!.trace;
+  }
+
+  end(result: ToolResult): void {
+    const call = this.#call;
+    const { operation, as } = call.options;
+    if (operation!.isEnded) {
+      // A task, or a call that waited for answers of its client, goes on after its request was answered.
+      const span = openSpan(this.#telemetry, call, operation!.startedAt);
+      if (span !== undefined) endSpan(span, this.#telemetry, call, result);
+      return;
+    }
+    if (call.tool !== undefined && as === undefined) operation!.target = nameOf(call.tool);
+    if (result.error !== undefined) operation!.fail(result.error.code);
+    if (operation!.isRecorded) operation!.add(describeEnd(this.#telemetry, call, result));
+  }
+}
+
+function openSpan(telemetry: Telemetry, call: Call, startedAt?: number): Span | undefined {
+  const { options, nesting, event } = call;
+  return telemetry.start({
+    name: options.as === undefined ? 'execute_tool' : METHODS[options.as],
+    kind: 'internal',
+    attributes: () => toAttributes(call, quoteOutside(event.ref, MAX_NAME)),
+    parent: options.operation?.trace ?? options.trace ?? nesting.trace,
+    startedAt,
+  });
+}
+
+function endSpan(span: Span, telemetry: Telemetry, call: Call, result: ToolResult): void {
+  if (!span.isRecorded) return;
+  const { tool, event } = call;
+  const { as } = call.options;
+  const failure = result.error?.code;
+  const parts = [
+    toAttributes(call, tool === undefined ? quoteOutside(event.ref, MAX_NAME) : nameOf(tool)),
+    describeEnd(telemetry, call, result),
+    { 'error.type': failure },
+  ];
+  // An unknown name can be anything, and names of spans should be few.
+  const target = tool === undefined ? '' : ` ${nameOf(tool)}`;
+  span.end(as === undefined ? `execute_tool${target}` : METHODS[as], parts, failure);
+}
+
+// Names of tools of upstream servers are of others. Few tools are called often.
+const nameOf = memoize((tool: Tool): string => quoteOutside(tool.name, MAX_NAME));
 
 function toAttributes({ options }: Call, name: string): Attributes {
   return options.as === undefined
@@ -60,19 +93,19 @@ function toAttributes({ options }: Call, name: string): Attributes {
     : { 'mcp.method.name': METHODS[options.as] };
 }
 
-function describeEnd(into: Attributes, telemetry: Telemetry, call: Call, ended: EndEvent): void {
-  const { caller, snapshot, approvalMs } = call;
-  const { result, verdict, plan, input } = ended;
-  into['wield.door'] = caller.door;
-  if (verdict !== undefined) into['wield.verdict'] = verdict.verdict;
-  if (verdict?.rule != null) into['wield.rule'] = quoteOutside(verdict.rule, MAX_NAME);
-  if (plan !== undefined && 'sandbox' in plan && plan.sandbox !== undefined)
-    into['wield.sandbox'] = plan.sandbox.backend;
-  if (approvalMs !== undefined) into['wield.approval.wait'] = approvalMs / 1000;
-  if (result.error !== undefined) into['error.type'] = result.error.code;
-  const contents = telemetry.recordsContents ? toContents(input, result, snapshot.secrets) : undefined;
-  if (contents === undefined) return;
-  if (contents.input !== undefined)
-    into['gen_ai.tool.call.arguments'] = cutText(JSON.stringify(contents.input), MAX_CONTENT);
-  into['gen_ai.tool.call.result'] = cutText(contents.output, MAX_CONTENT);
+function describeEnd(telemetry: Telemetry, call: Call, result: ToolResult): Attributes {
+  const { caller, snapshot, approvalMs, verdict, plan } = call;
+  const contents = telemetry.recordsContents ? toContents(inputOf(call), result, snapshot.secrets) : undefined;
+  return {
+    'wield.door': caller.door,
+    'wield.verdict': verdict?.verdict,
+    'wield.rule': verdict?.rule == null ? undefined : quoteOutside(verdict.rule, MAX_NAME),
+    'wield.sandbox': plan !== undefined && 'sandbox' in plan ? plan.sandbox?.backend : undefined,
+    'wield.approval.wait': approvalMs === undefined ? undefined : approvalMs / 1000,
+    ...(contents && {
+      'gen_ai.tool.call.arguments':
+        contents.input === undefined ? undefined : cutText(JSON.stringify(contents.input), MAX_CONTENT),
+      'gen_ai.tool.call.result': cutText(contents.output, MAX_CONTENT),
+    }),
+  };
 }

@@ -2,12 +2,13 @@
 
 import { inBackground, pause } from '../core/async.js';
 import { toToolError } from '../core/error.js';
+import { memoize } from '../core/memoize.js';
 import type { World } from '../core/snapshot.js';
 import type { CreateFetch } from '../net/fetch.js';
 import type { MetricFamily, ReadMetrics } from './metric.js';
-import type { Resource } from './otlp.js';
-import { type OtelSettings, type OtlpEndpoint, readResource } from './settings.js';
-import type { EndedSpan, TakeSpan } from './tracer.js';
+import { type Resource, toMetrics, toSpanText, toTraces } from './otlp.js';
+import { type OtelSettings, type OtlpEndpoint, readResource, toFetchOptions } from './settings.js';
+import type { SpanQueue } from './tracer.js';
 
 export interface ExporterOptions {
   readonly settings: OtelSettings;
@@ -21,10 +22,9 @@ export interface ExporterOptions {
   readonly warn: (message: string) => void;
 }
 
-export interface Exporter {
+export interface Exporter extends SpanQueue {
   /** Loads what sends spans; called when the first one starts. */
   prepare(): void;
-  readonly take: TakeSpan;
   /** How many spans were not sent. */
   families(): readonly MetricFamily[];
   /** Sends what is left, for at most a second. */
@@ -44,7 +44,11 @@ export function createExporter(options: ExporterOptions): Exporter {
   const ending = new AbortController();
   const warned = new Set<string>();
   const instance = crypto.randomUUID();
-  let queue: EndedSpan[] = [];
+  // As JSON: objects would be moved by the garbage collector until they are sent.
+  let open: string[] = [];
+  const batches: Batch[] = [];
+  let waiting = 0;
+  let origin = 0;
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
   let isSoon = false;
@@ -53,9 +57,14 @@ export function createExporter(options: ExporterOptions): Exporter {
   let isClosed = false;
   let loading: Loading | undefined;
 
+  const admits = (): boolean => {
+    if (waiting < queueSize && !isClosed) return true;
+    dropped++;
+    return false;
+  };
   // Few processes export anything. Those that do load it before they end.
   const load = () => {
-    loading ??= Promise.all([import('./send.js'), import('./otlp.js'), import('../net/routes.js')]);
+    loading ??= Promise.all([import('./send.js'), import('../net/routes.js')]);
     return loading;
   };
   const wakeIn = (milliseconds: number): void => {
@@ -68,9 +77,11 @@ export function createExporter(options: ExporterOptions): Exporter {
     if (!warned.has(origin)) warn(`telemetry was not accepted by ${origin}: ${reason}`);
     warned.add(origin);
   };
+  // One for each, which keeps its connection.
+  const fetchFor = memoize((endpoint: OtlpEndpoint) => options.createFetch(toFetchOptions(endpoint)));
   // Returns when it can be tried again, if it was not accepted and can be.
   const send = async (endpoint: OtlpEndpoint, toBody: ToBody): Promise<number | undefined> => {
-    const [{ sendOtlp, RejectedError }, otlp] = await load();
+    const [{ sendOtlp, RejectedError }] = await load();
     const resource = {
       'service.instance.id': instance,
       'service.version': options.version,
@@ -81,8 +92,8 @@ export function createExporter(options: ExporterOptions): Exporter {
       ...readResource(world.env),
     };
     try {
-      const body = toBody(otlp, resource, { name: 'wield', version: options.version });
-      await sendOtlp(endpoint, body, { createFetch: options.createFetch, signal: ending.signal });
+      const body = toBody(resource, { name: 'wield', version: options.version });
+      await sendOtlp(endpoint, body, { fetch: fetchFor(endpoint), signal: ending.signal });
       return undefined;
     } catch (thrown) {
       const error = toToolError(thrown);
@@ -101,19 +112,22 @@ export function createExporter(options: ExporterOptions): Exporter {
   };
   const sendBatch = async (): Promise<void> => {
     isSoon = false;
-    if (queue.length === 0) return;
-    const batch = queue.slice(0, batchSize);
-    queue = queue.slice(batchSize);
-    const retryMs = await send(traces!, ({ toTraces }, ...given) => toTraces(batch, ...given));
-    if (retryMs === undefined) {
-      if (queue.length > 0 && !isClosed) wakeSoon(PAUSE_MS);
-      return;
-    }
+    closeBatch();
+    const batch = batches.shift();
+    if (batch === undefined) return;
+    waiting -= batch.count;
+    const retryMs = await send(traces!, (...given) => toTraces(batch.spans, ...given));
     // The oldest are sent first, as long as there is room.
-    const kept = retryMs > 0 && !isClosed ? batch.slice(0, Math.max(0, queueSize - queue.length)) : [];
-    dropped += batch.length - kept.length;
-    queue = [...kept, ...queue];
-    if (queue.length > 0 && !isClosed) wakeSoon(retryMs || PAUSE_MS);
+    if (retryMs !== undefined && retryMs > 0 && !isClosed && waiting + batch.count <= queueSize) {
+      batches.unshift(batch);
+      waiting += batch.count;
+    } else if (retryMs !== undefined) dropped += batch.count;
+    if (waiting > 0 && !isClosed) wakeSoon(retryMs || PAUSE_MS);
+  };
+  const closeBatch = (): void => {
+    if (open.length === 0) return;
+    batches.push({ spans: Buffer.from(open.join()), count: open.length });
+    open = [];
   };
   const wakeSoon = (milliseconds: number): void => {
     isSoon = true;
@@ -128,22 +142,24 @@ export function createExporter(options: ExporterOptions): Exporter {
   const sendFamilies = async (): Promise<void> => {
     if (!options.hasMetrics()) return;
     const families = await readMetrics();
-    await send(metrics!, ({ toMetrics }, ...given) => toMetrics(families, ...given, since));
+    await send(metrics!, (...given) => toMetrics(families, ...given, since));
   };
   const interval =
     metrics && setInterval(() => inBackground(sendMetrics(), world.debug), settings.metricsIntervalMs).unref();
 
   return {
     prepare: () => void load(),
-    take(toSpan) {
-      if (queue.length >= queueSize || isClosed) {
-        dropped++;
-        return;
-      }
-      queue.push(toSpan());
+    admits,
+    take(span) {
+      // Others may have ended first.
+      if (!admits()) return;
+      if (open.length === 0) origin = Date.now() - performance.now();
+      open.push(toSpanText(span, origin));
+      waiting++;
+      if (open.length === batchSize) closeBatch();
       if (isSoon) return;
-      if (queue.length >= batchSize) wakeSoon(0);
-      else if (queue.length === 1) wakeIn(delayMs);
+      if (waiting >= batchSize) wakeSoon(0);
+      else if (waiting === 1) wakeIn(delayMs);
     },
     families: () => [
       {
@@ -162,7 +178,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (loading !== undefined) await loading;
       const sendLast = async (): Promise<void> => {
         await sending;
-        while (queue.length > 0) await sendSpans();
+        while (waiting > 0) await sendSpans();
       };
       const measureLast = async (): Promise<void> => {
         await measuring;
@@ -180,5 +196,11 @@ export function createExporter(options: ExporterOptions): Exporter {
   };
 }
 
-type Loading = Promise<[typeof import('./send.js'), typeof import('./otlp.js'), unknown]>;
-type ToBody = (otlp: typeof import('./otlp.js'), resource: Resource, scope: object) => object;
+/** Spans that are sent together, as JSON without brackets. */
+interface Batch {
+  readonly spans: Buffer;
+  readonly count: number;
+}
+
+type Loading = Promise<[typeof import('./send.js'), unknown]>;
+type ToBody = (resource: Resource, scope: object) => Buffer;

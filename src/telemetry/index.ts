@@ -9,7 +9,7 @@ import { createMeter } from './meter.js';
 import type { ReadMetrics } from './metric.js';
 import { createLoadSdk, isRegistered } from './sdk.js';
 import { readOtelSettings, readsContents } from './settings.js';
-import { startOwnSpan } from './tracer.js';
+import { OwnSpan } from './tracer.js';
 
 export interface TelemetryOptions {
   readonly world: Pick<World, 'env' | 'debug'>;
@@ -67,16 +67,16 @@ export function createTelemetry(options: TelemetryOptions): MeteredTelemetry {
       if (exporter === undefined) return undefined;
       if (!isUsed) exporter.prepare();
       isUsed = true;
-      return settings?.traces && startOwnSpan(start, settings.sampling, exporter.take);
+      return settings?.traces && new OwnSpan(start, settings.sampling, exporter);
     },
-    measure(side, seconds, attributes) {
+    measure(operation, seconds) {
       isUsed = true;
-      meter?.measure(side, seconds, attributes);
-      if (isRegistered('metrics')) loadSdk()?.measure(side, seconds, attributes);
+      meter?.measure(operation, seconds);
+      if (isRegistered('metrics')) loadSdk()?.measure(operation, seconds);
     },
-    count(event) {
+    count(call) {
       isUsed = true;
-      meter?.count(event);
+      meter?.count(call);
     },
     readMetrics,
     addMetrics: (read) => void sources.push(read),

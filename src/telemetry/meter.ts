@@ -1,14 +1,13 @@
 // Counts calls by tool, outcome and door, and measures calls and MCP requests; the number of series is bounded.
 
-import type { EndEvent } from '../core/event.js';
-import type { Attributes, Side } from '../core/telemetry.js';
+import type { CountedCall, MeasuredOperation, Side } from '../core/telemetry.js';
 import type { MetricFamily, MetricPoint } from './metric.js';
 
 export interface Meter {
   /** Counts a call that ended. */
-  count(event: EndEvent): void;
-  /** Records the duration of an MCP request, in seconds. */
-  measure(side: Side, seconds: number, attributes: Attributes): void;
+  count(call: CountedCall): void;
+  /** Records the duration of an MCP request. */
+  measure(operation: MeasuredOperation, seconds: number): void;
   families(): readonly MetricFamily[];
 }
 
@@ -16,20 +15,6 @@ export interface Meter {
 const CALL_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 /** The bounds that the conventions for MCP recommend. */
 export const OPERATION_BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
-/** The attributes of spans that metrics have too: those with few values. */
-export const OPERATION_ATTRIBUTES = [
-  'mcp.method.name',
-  'gen_ai.operation.name',
-  'gen_ai.tool.name',
-  'gen_ai.prompt.name',
-  'error.type',
-  'rpc.response.status_code',
-  'mcp.protocol.version',
-  'network.transport',
-  'network.protocol.name',
-  'server.address',
-  'server.port',
-] as const;
 // Every combination of values is a series of its own; names in parentheses are not names of tools.
 const MAX_TOOLS = 500;
 const MAX_DOORS = 16;
@@ -38,18 +23,17 @@ const OTHER = '(other)';
 const UNKNOWN = '(unknown)';
 
 export function createMeter(): Meter {
-  const counters = new Map<string, { readonly attributes: Record<string, string>; value: number }>();
-  const durations = new Map<string, Histogram>();
+  const tools = new Map<string, ToolSeries>();
   const doors = new Set<string>();
-  const operations = { server: new Map<string, Histogram>(), client: new Map<string, Histogram>() };
+  const operations = { server: new OperationSeries(), client: new OperationSeries() };
 
-  const histogramOf = (name: string): Histogram => {
-    const known = durations.get(name);
+  const seriesOf = (name: string): ToolSeries => {
+    const known = tools.get(name);
     if (known !== undefined) return known;
     // The two names in parentheses are not counted.
-    if (durations.size >= MAX_TOOLS && name !== OTHER && name !== UNKNOWN) return histogramOf(OTHER);
-    const added = new Histogram({ 'wield.tool': name }, CALL_BOUNDS);
-    durations.set(name, added);
+    if (tools.size >= MAX_TOOLS && name !== OTHER && name !== UNKNOWN) return seriesOf(OTHER);
+    const added = { name, durations: new Histogram({ 'wield.tool': name }, CALL_BOUNDS), counters: new Map() };
+    tools.set(name, added);
     return added;
   };
   const toDoor = (door: string): string => {
@@ -62,12 +46,12 @@ export function createMeter(): Meter {
   return {
     count({ tool, result, caller }) {
       // A name that no tool has can be anything.
-      const histogram = histogramOf(tool?.name ?? UNKNOWN);
-      histogram.add(result.meta.durationMs / 1000);
-      const name = histogram.attributes['wield.tool']!;
+      const { name, durations, counters } = seriesOf(tool?.name ?? UNKNOWN);
+      durations.add(result.meta.durationMs / 1000);
       const outcome = result.error?.code ?? 'ok';
       const door = toDoor(caller.door);
-      const key = `${name}\n${outcome}\n${door}`;
+      // A call that succeeds needs no new text.
+      const key = outcome === 'ok' ? door : `${door}\n${outcome}`;
       const counter = counters.get(key);
       if (counter !== undefined) counter.value++;
       else
@@ -76,38 +60,60 @@ export function createMeter(): Meter {
           value: 1,
         });
     },
-    measure(side, seconds, attributes) {
-      const known = operations[side];
-      let key = '';
-      for (const name of OPERATION_ATTRIBUTES) key += `${attributes[name] ?? ''}\n`;
-      let histogram = known.get(key);
-      if (histogram === undefined) {
-        const isFull = known.size >= MAX_OPERATIONS;
-        const shown = isFull ? { 'mcp.method.name': OTHER } : selectAttributes(attributes);
-        histogram = (isFull ? known.get(OTHER) : undefined) ?? new Histogram(shown, OPERATION_BOUNDS);
-        known.set(isFull ? OTHER : key, histogram);
-      }
-      histogram.add(seconds);
-    },
+    measure: (operation, seconds) => operations[operation.of.side].find(operation).add(seconds),
     families: () => [
       {
         name: 'wield.calls',
         help: 'Calls that ended, nested calls included.',
         type: 'counter',
-        points: [...counters.values()],
+        points: [...tools.values()].flatMap(({ counters }) => [...counters.values()]),
       },
       {
         name: 'wield.call.duration',
         help: 'Duration of calls, with the time they waited.',
         type: 'histogram',
         unit: 's',
-        points: toPoints(durations),
+        points: [...tools.values()].map(({ durations }) => durations.toPoint()),
       },
       ...(['server', 'client'] as const)
-        .filter((side) => operations[side].size > 0)
-        .map((side) => ({ ...OPERATION_METRICS[side], points: toPoints(operations[side]) })),
+        .map((side) => ({ ...OPERATION_METRICS[side], points: operations[side].all.map((one) => one.toPoint()) }))
+        .filter(({ points }) => points.length > 0),
     ],
   };
+}
+
+/** The metrics of a tool; its calls are counted by door and outcome. */
+interface ToolSeries {
+  readonly name: string;
+  readonly durations: Histogram;
+  readonly counters: Map<string, { readonly attributes: Record<string, string>; value: number }>;
+}
+
+// The histograms of requests: by what their kinds have in common, and then by target and failure.
+class OperationSeries {
+  readonly all: Histogram[] = [];
+  readonly #byKind = new Map<string, Map<string, Histogram>>();
+  #other: Histogram | undefined;
+
+  find(operation: MeasuredOperation): Histogram {
+    const { of, target = '', failure } = operation;
+    const key = failure === undefined ? target : `${target}\n${failure}`;
+    return this.#byKind.get(of.key)?.get(key) ?? this.#add(operation, key);
+  }
+
+  #add(operation: MeasuredOperation, key: string): Histogram {
+    const isFull = this.all.length >= MAX_OPERATIONS;
+    if (isFull && this.#other !== undefined) return this.#other;
+    const added = new Histogram(isFull ? { 'mcp.method.name': OTHER } : toLabels(operation), OPERATION_BOUNDS);
+    this.all.push(added);
+    if (isFull) this.#other = added;
+    else {
+      const { of } = operation;
+      const known = this.#byKind.get(of.key) ?? new Map<string, Histogram>();
+      this.#byKind.set(of.key, known.set(key, added));
+    }
+    return added;
+  }
 }
 
 /** The histograms of the conventions for MCP. */
@@ -126,10 +132,10 @@ export const OPERATION_METRICS = {
   },
 } as const satisfies Record<Side, Omit<MetricFamily, 'points'>>;
 
-/** Returns the attributes that metrics have, as text. */
-export function selectAttributes(attributes: Attributes): Record<string, string> {
-  const found = OPERATION_ATTRIBUTES.filter((name) => attributes[name] !== undefined);
-  return Object.fromEntries(found.map((name) => [name, String(attributes[name])]));
+/** Returns the attributes of a request in metrics, as text. */
+export function toLabels(operation: MeasuredOperation): Record<string, string> {
+  const found = Object.entries(operation.toSeries()).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(found.map(([name, value]) => [name, String(value)]));
 }
 
 class Histogram {
@@ -150,12 +156,9 @@ class Histogram {
     this.counts[bucket]!++;
     this.sum += value;
   }
-}
 
-function toPoints(histograms: ReadonlyMap<string, Histogram>): MetricPoint[] {
-  return [...histograms.values()].map(({ attributes, bounds, counts, sum }) => ({
-    attributes,
-    value: sum,
-    buckets: { bounds, counts },
-  }));
+  toPoint(): MetricPoint {
+    const { attributes, bounds, counts, sum } = this;
+    return { attributes, value: sum, buckets: { bounds, counts } };
+  }
 }

@@ -1,5 +1,6 @@
 // The bodies of OTLP/HTTP requests, as JSON.
 
+import { memoize } from '../core/memoize.js';
 import type { Attributes } from '../core/telemetry.js';
 import type { MetricFamily, MetricPoint } from './metric.js';
 import type { EndedSpan } from './tracer.js';
@@ -8,32 +9,46 @@ import type { EndedSpan } from './tracer.js';
 export type Resource = Readonly<Record<string, string | number>>;
 
 const KINDS = { internal: 1, server: 2, client: 3 };
-const ERROR = 2;
+const FAILED = '{"code":2}';
 // Values since the start of the process, as in Prometheus.
 const CUMULATIVE = 2;
 
-export function toTraces(spans: readonly EndedSpan[], resource: Resource, scope: object): object {
-  // Of the clock that the spans have: it does not change when the time of the machine is set.
-  const origin = Date.now() - performance.now();
-  const shown = spans.map(({ traceId, spanId, parentId, tracestate, name, kind, start, end, attributes }) => ({
-    traceId,
-    spanId,
-    parentSpanId: parentId,
-    traceState: tracestate,
-    name,
-    kind: KINDS[kind],
-    startTimeUnixNano: toNanoseconds(origin + start),
-    endTimeUnixNano: toNanoseconds(origin + end),
-    attributes: toAttributes(attributes),
-    status: attributes['error.type'] === undefined ? {} : { code: ERROR },
-  }));
-  return {
-    resourceSpans: [{ resource: { attributes: toAttributes(resource) }, scopeSpans: [{ scope, spans: shown }] }],
-  };
+/** Returns the JSON of a span. `origin` is the time at which its clock was 0, in milliseconds since 1970. */
+export function toSpanText(span: EndedSpan, origin: number): string {
+  const { parentId, tracestate, parts } = span;
+  const parent = parentId === undefined ? '' : `"parentSpanId":"${parentId}",`;
+  const state = tracestate === undefined ? '' : `"traceState":${JSON.stringify(tracestate)},`;
+  let attributes = sharedText(parts[0]!);
+  for (let at = 1; at < parts.length; at++) attributes += toAttributesText(parts[at]!);
+  const ids = `"traceId":"${span.traceId}","spanId":"${span.spanId}",${parent}${state}`;
+  const times = `"startTimeUnixNano":"${toNanoseconds(origin + span.startedAt)}","endTimeUnixNano":"${toNanoseconds(origin + span.endedAt)}"`;
+  const status = span.hasFailed ? FAILED : '{}';
+  return `{${ids}"name":${JSON.stringify(span.name)},"kind":${KINDS[span.kind]},${times},"attributes":[${attributes.slice(1)}],"status":${status}}`;
+}
+
+// The first part is most often the same object.
+const sharedText = memoize(toAttributesText);
+
+// With a comma before each.
+function toAttributesText(attributes: Attributes): string {
+  let text = '';
+  for (const key in attributes) {
+    const value = attributes[key];
+    if (typeof value === 'string') text += `,{"key":"${key}","value":{"stringValue":${JSON.stringify(value)}}}`;
+    else if (value !== undefined) text += `,{"key":"${key}","value":${JSON.stringify(toValue(value))}}`;
+  }
+  return text;
+}
+
+/** Returns the body of a request with spans, which are given as JSON. */
+export function toTraces(spans: Buffer, resource: Resource, scope: object): Buffer {
+  const from = `{"attributes":${JSON.stringify(toAttributes(resource))}}`;
+  const head = `{"resourceSpans":[{"resource":${from},"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[`;
+  return Buffer.concat([Buffer.from(head), spans, Buffer.from(']}]}]}')]);
 }
 
 /** `since`: when counting began, in milliseconds since 1970. */
-export function toMetrics(families: readonly MetricFamily[], resource: Resource, scope: object, since: number): object {
+export function toMetrics(families: readonly MetricFamily[], resource: Resource, scope: object, since: number): Buffer {
   const at = { startTimeUnixNano: toNanoseconds(since), timeUnixNano: toNanoseconds(Date.now()) };
   const metrics = families.map(({ name, help, type, unit = '1', points }) => {
     // JSON has no NaN, which says that a value is not known.
@@ -46,9 +61,8 @@ export function toMetrics(families: readonly MetricFamily[], resource: Resource,
           : { histogram: { dataPoints, aggregationTemporality: CUMULATIVE } };
     return { name, description: help, unit, ...data };
   });
-  return {
-    resourceMetrics: [{ resource: { attributes: toAttributes(resource) }, scopeMetrics: [{ scope, metrics }] }],
-  };
+  const from = { attributes: toAttributes(resource) };
+  return Buffer.from(JSON.stringify({ resourceMetrics: [{ resource: from, scopeMetrics: [{ scope, metrics }] }] }));
 }
 
 function toPoint({ attributes = {}, value, buckets }: MetricPoint, at: object): object {
@@ -76,9 +90,15 @@ function toValue(value: string | number): object {
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
-/** Converts milliseconds; a number has too few digits. */
+let second = 0;
+let secondText = '0';
+
+/** Converts milliseconds; a number has too few digits. Most times are of the same second. */
 export function toNanoseconds(milliseconds: number): string {
-  const whole = Math.floor(milliseconds);
-  const rest = Math.floor((milliseconds - whole) * 1e6);
-  return `${whole}${String(rest).padStart(6, '0')}`;
+  const whole = Math.floor(milliseconds / 1000);
+  if (whole !== second) {
+    second = whole;
+    secondText = String(whole);
+  }
+  return secondText + String(Math.floor((milliseconds - whole * 1000) * 1e6)).padStart(9, '0');
 }

@@ -3,8 +3,8 @@
 import type * as OpenTelemetry from '@opentelemetry/api';
 import { guardListener } from '../core/async.js';
 import type { TraceParent } from '../core/caller.js';
-import type { Attributes, Side, Span, SpanStart } from '../core/telemetry.js';
-import { OPERATION_BOUNDS, OPERATION_METRICS, selectAttributes } from './meter.js';
+import type { MeasuredOperation, Side, Span, SpanStart } from '../core/telemetry.js';
+import { OPERATION_BOUNDS, OPERATION_METRICS, toLabels } from './meter.js';
 import { parseTraceParent } from './tracer.js';
 
 type Api = typeof OpenTelemetry;
@@ -12,7 +12,7 @@ type Api = typeof OpenTelemetry;
 export interface Sdk {
   /** Undefined if it fails, which must not fail a call. */
   start(start: SpanStart): Span | undefined;
-  measure(side: Side, seconds: number, attributes: Attributes): void;
+  measure(operation: MeasuredOperation, seconds: number): void;
 }
 
 // Every copy of OpenTelemetry registers its providers here.
@@ -51,7 +51,7 @@ function guardSdk(sdk: Sdk, debug: (message: string) => void): Sdk {
     start(start) {
       try {
         const span = sdk.start(start);
-        return span && { trace: span.trace, end: guardListener(span.end, debug) };
+        return span && { ...span, end: guardListener(span.end, debug) };
       } catch (error) {
         debug(`OpenTelemetry failed: ${(error as Error).message}`);
         return undefined;
@@ -65,14 +65,15 @@ function createSdk(api: Api): Sdk {
   const kinds = { internal: api.SpanKind.INTERNAL, server: api.SpanKind.SERVER, client: api.SpanKind.CLIENT };
   const histograms = new Map<Side, OpenTelemetry.Histogram>();
   return {
-    start({ name, kind, attributes, parent, startedAt }) {
+    start(start) {
+      const { name, kind, parent, startedAt } = start;
       const ambient = api.context.active();
       const outer = parent && toSpanContext(api, parent);
       const around = api.trace.getSpanContext(ambient);
       const isLinked = outer !== undefined && around !== undefined && around.spanId !== outer.spanId;
       const options = {
         kind: kinds[kind],
-        attributes: { ...attributes },
+        attributes: start.attributes(),
         // The caller's span is the parent; a span of the transport is only linked.
         links: isLinked ? [{ context: around }] : [],
         ...(startedAt === undefined ? {} : { startTime: performance.timeOrigin + startedAt }),
@@ -81,7 +82,8 @@ function createSdk(api: Api): Sdk {
       const span = api.trace.getTracer('wield').startSpan(name, options, context);
       return toSpan(api, span, parent?.baggage);
     },
-    measure(side, seconds, attributes) {
+    measure(operation, seconds) {
+      const { side } = operation.of;
       let histogram = histograms.get(side);
       if (histogram === undefined) {
         const { name, help, unit } = OPERATION_METRICS[side];
@@ -89,7 +91,7 @@ function createSdk(api: Api): Sdk {
         histogram = api.metrics.getMeter('wield').createHistogram(name, { description: help, unit, advice });
         histograms.set(side, histogram);
       }
-      histogram.record(seconds, selectAttributes(attributes));
+      histogram.record(seconds, toLabels(operation));
     },
   };
 }
@@ -102,11 +104,12 @@ function toSpan(api: Api, span: OpenTelemetry.Span, baggage: string | undefined)
     trace: api.isSpanContextValid(context)
       ? { traceparent, tracestate: context.traceState?.serialize(), baggage }
       : undefined,
-    end(name, attributes) {
+    isRecorded: span.isRecording(),
+    end(name, parts, failure) {
       span.updateName(name);
-      span.setAttributes(attributes);
+      for (const part of parts) span.setAttributes(part);
       // Without the message, which may contain input.
-      if (attributes['error.type'] !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR });
+      if (failure !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR });
       span.end();
     },
   };

@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib';
 import { orNothing, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
-import type { CreateFetch } from '../net/fetch.js';
+import type { Fetch } from '../net/fetch.js';
 import type { OtlpEndpoint } from './settings.js';
 
 /** An endpoint did not accept a request. */
@@ -19,24 +19,26 @@ export class RejectedError extends ToolError {
   }
 }
 
-const MAX_BYTES = 64 * 1024;
 const RETRY_MS = 5000;
 const MAX_RETRY_MS = 60_000;
 // As the protocol says.
 const RETRYABLE = [429, 502, 503, 504];
 
+export interface SendOtlpOptions {
+  /** Made of `toFetchOptions`. */
+  readonly fetch: Fetch;
+  readonly signal: AbortSignal;
+}
+
+/** Sends a body, as JSON. */
 export async function sendOtlp(
   endpoint: OtlpEndpoint,
-  body: object,
-  { createFetch, signal }: { readonly createFetch: CreateFetch; readonly signal: AbortSignal },
+  json: Buffer,
+  { fetch, signal }: SendOtlpOptions,
 ): Promise<void> {
-  const { url, headers, timeoutMs } = endpoint;
-  // Collectors are often in a private network, without TLS; headers may be credentials, and need it.
-  const fetch = createFetch({ url, headers, allowPrivate: true, timeoutMs, maxBytes: MAX_BYTES });
-  const json = JSON.stringify(body);
   const sent = endpoint.gzip ? await promisify(gzip)(json) : json;
   const encoding: Record<string, string> = endpoint.gzip ? { 'content-encoding': 'gzip' } : {};
-  const response = await fetch(url, {
+  const response = await fetch(endpoint.url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...encoding },
     body: sent,

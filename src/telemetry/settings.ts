@@ -3,6 +3,7 @@
 import { orNothing } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
+import type { GuardedFetchOptions } from '../net/fetch.js';
 
 export type Signal = 'TRACES' | 'METRICS' | 'LOGS';
 
@@ -39,6 +40,7 @@ const SAMPLERS: Readonly<Record<string, number | 'argument'>> = {
   always_off: 0,
   traceidratio: 'argument',
 };
+const MAX_ANSWER_BYTES = 64 * 1024;
 const EXPORTED = { TRACES: '/v1/traces', METRICS: '/v1/metrics', LOGS: '/v1/logs' };
 
 /** Reads the variables. Undefined if they name no endpoint, or OTEL_SDK_DISABLED is true. */
@@ -96,6 +98,11 @@ export function readEndpoint(env: Env, signal: Signal, faults: string[] = []): O
     timeoutMs: readNumber(env, `OTEL_EXPORTER_OTLP_${signal}_TIMEOUT`, Number(find('TIMEOUT')) || 10_000, 1, faults),
     gzip: find('COMPRESSION')?.trim() === 'gzip',
   };
+}
+
+/** Collectors are often in a private network, without TLS; headers may be credentials, and need it. */
+export function toFetchOptions({ url, headers, timeoutMs }: OtlpEndpoint): GuardedFetchOptions {
+  return { url, headers, allowPrivate: true, timeoutMs, maxBytes: MAX_ANSWER_BYTES };
 }
 
 /** Returns the attributes of this process. */

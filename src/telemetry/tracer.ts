@@ -4,6 +4,10 @@ import type { TraceParent } from '../core/caller.js';
 import type { Attributes, Span, SpanStart } from '../core/telemetry.js';
 import type { Sampling } from './settings.js';
 
+// As the SDKs do, the end of the id of a trace decides whether it is sampled, so that all its services agree.
+const RANDOM_DIGITS = 13;
+const IDS = 16 ** RANDOM_DIGITS;
+
 /** A span that ended; times are of `performance.now()`. */
 export interface EndedSpan {
   readonly traceId: string;
@@ -12,66 +16,82 @@ export interface EndedSpan {
   readonly tracestate: string | undefined;
   readonly name: string;
   readonly kind: SpanStart['kind'];
-  readonly start: number;
-  readonly end: number;
-  readonly attributes: Attributes;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** Attributes, in parts without common names. */
+  readonly parts: readonly Attributes[];
+  readonly hasFailed: boolean;
 }
 
-/** Takes spans that ended; those that it has no room for are counted. */
-export type TakeSpan = (toSpan: () => EndedSpan) => void;
-
-/** Starts a span. */
-export function startOwnSpan(start: SpanStart, sampling: Sampling, take: TakeSpan): Span {
-  const parent = start.parent && parseTraceParent(start.parent.traceparent);
-  const traceId = parent?.traceId ?? takeHex(32);
-  const isSampled =
-    parent !== undefined && sampling.parentBased ? parent.isSampled : isWithinRatio(traceId, sampling.ratio);
-  return new OwnSpan({ start, parentId: parent?.spanId, traceId, isSampled, take });
+/** Takes spans that ended, as long as it has room; it counts the others. */
+export interface SpanQueue {
+  /** Whether there is room now. Otherwise a span is not recorded at all: what is dropped must cost nothing. */
+  admits(): boolean;
+  take(span: EndedSpan): void;
 }
 
-interface OwnSpanOptions {
-  readonly start: SpanStart;
+/** A span that wield itself sends. Its ids are made when they are needed, most often never. */
+export class OwnSpan implements Span, EndedSpan {
+  readonly kind: SpanStart['kind'];
+  readonly startedAt: number;
   readonly parentId: string | undefined;
-  readonly traceId: string;
-  readonly isSampled: boolean;
-  readonly take: TakeSpan;
-}
+  readonly isRecorded: boolean;
+  endedAt = 0;
+  name = '';
+  parts: readonly Attributes[] = [];
+  hasFailed = false;
+  readonly #queue: SpanQueue;
+  readonly #parent: TraceParent | undefined;
+  readonly #isSampled: boolean;
+  // The end of the id of a new trace, if that decides whether it is sampled.
+  readonly #random: number | undefined;
+  #traceId: string | undefined;
+  #spanId: string | undefined;
 
-class OwnSpan implements Span {
-  readonly #options: OwnSpanOptions;
-  readonly #spanId = takeHex(16);
-  readonly #startedAt: number;
-  #trace: TraceParent | undefined;
+  constructor({ kind, parent, startedAt }: SpanStart, { parentBased, ratio }: Sampling, queue: SpanQueue) {
+    const outer = parent && parseTraceParent(parent.traceparent);
+    this.kind = kind;
+    this.startedAt = startedAt ?? performance.now();
+    this.parentId = outer?.spanId;
+    this.#parent = parent;
+    this.#queue = queue;
+    this.#traceId = outer?.traceId;
+    if (outer === undefined && ratio < 1) this.#random = Math.floor(Math.random() * IDS);
+    const random = outer?.random ?? this.#random ?? 0;
+    this.#isSampled = outer !== undefined && parentBased ? outer.isSampled : random < ratio * IDS;
+    this.isRecorded = this.#isSampled && queue.admits();
+  }
 
-  constructor(options: OwnSpanOptions) {
-    this.#options = options;
-    this.#startedAt = options.start.startedAt ?? performance.now();
+  get traceId(): string {
+    const random = this.#random?.toString(16).padStart(RANDOM_DIGITS, '0') ?? '';
+    this.#traceId ??= takeHex(32 - random.length) + random;
+    return this.#traceId;
+  }
+
+  get spanId(): string {
+    this.#spanId ??= takeHex(16);
+    return this.#spanId;
+  }
+
+  get tracestate(): string | undefined {
+    return this.parentId === undefined ? undefined : this.#parent?.tracestate;
   }
 
   get trace(): TraceParent {
-    const { traceId, isSampled, start, parentId } = this.#options;
-    this.#trace ??= {
-      traceparent: `00-${traceId}-${this.#spanId}-${isSampled ? '01' : '00'}`,
-      tracestate: parentId === undefined ? undefined : start.parent?.tracestate,
-      baggage: start.parent?.baggage,
+    return {
+      traceparent: `00-${this.traceId}-${this.spanId}-${this.#isSampled ? '01' : '00'}`,
+      tracestate: this.tracestate,
+      baggage: this.#parent?.baggage,
     };
-    return this.#trace;
   }
 
-  end(name: string, attributes: Attributes): void {
-    const { traceId, parentId, isSampled, start, take } = this.#options;
-    if (!isSampled) return;
-    take(() => ({
-      traceId,
-      spanId: this.#spanId,
-      parentId,
-      tracestate: this.trace.tracestate,
-      name,
-      kind: start.kind,
-      start: this.#startedAt,
-      end: performance.now(),
-      attributes,
-    }));
+  end(name: string, parts: readonly Attributes[], failure: string | undefined): void {
+    if (!this.isRecorded) return;
+    this.name = name;
+    this.parts = parts;
+    this.hasFailed = failure !== undefined;
+    this.endedAt = performance.now();
+    this.#queue.take(this);
   }
 }
 
@@ -80,16 +100,14 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{
 /** Reads a `traceparent` of W3C Trace Context; undefined if it is not valid. */
 export function parseTraceParent(
   text: string,
-): { readonly traceId: string; readonly spanId: string; readonly isSampled: boolean } | undefined {
+):
+  | { readonly traceId: string; readonly spanId: string; readonly isSampled: boolean; readonly random: number }
+  | undefined {
   const found = TRACEPARENT.exec(text);
   if (found === null) return undefined;
   const [, traceId = '', spanId = '', flags = ''] = found;
-  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
-}
-
-// As the SDKs do, by the end of the id, so that all services of a trace agree.
-function isWithinRatio(traceId: string, ratio: number): boolean {
-  return ratio >= 1 || Number.parseInt(traceId.slice(-13), 16) < ratio * 2 ** 52;
+  const random = Number.parseInt(traceId.slice(-RANDOM_DIGITS), 16);
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1, random };
 }
 
 // Random bytes are taken from the system for many ids at once.

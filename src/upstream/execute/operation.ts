@@ -4,7 +4,7 @@ import { toToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import type { RemotePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
-import { type Attributes, Operation } from '../../core/telemetry.js';
+import { type Attributes, createOperationKind, Operation } from '../../core/telemetry.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { RpcError } from '../../net/mcp.js';
 import type { RemoteCall } from '../connection/call.js';
@@ -13,7 +13,7 @@ import type { Lease } from '../connection/pool.js';
 export interface Hop {
   readonly plan: RemotePlan;
   readonly server: ServerEntry;
-  readonly scope: Pick<CallScope, 'telemetry' | 'trace' | 'signal'>;
+  readonly scope: Pick<CallScope, 'telemetry' | 'traced' | 'signal'>;
   readonly lease: Lease;
 }
 
@@ -22,43 +22,44 @@ export async function withOperation(
   hop: Hop,
   send: (sent: Pick<RemoteCall, 'trace' | 'onSent'>) => Promise<Output>,
 ): Promise<Output> {
-  const { plan, scope } = hop;
-  const { telemetry, trace: parent } = scope;
-  if (!telemetry?.isOn) return send({ trace: parent });
-  const method = plan.method ?? 'tools/call';
-  const operation = new Operation(telemetry, 'client', { method, attributes: toAttributes(hop), parent });
-  if (method === 'tools/call') operation.setTarget('gen_ai.tool.name', plan.remoteTool);
-  else if (method === 'prompts/get') operation.setTarget('gen_ai.prompt.name', plan.remoteTool);
+  const { plan, scope, server, lease } = hop;
+  const { telemetry, traced } = scope;
+  if (!telemetry?.isOn) return send({ trace: traced?.trace });
+  const { method = 'tools/call', remoteTool } = plan;
+  let id: string | undefined;
+  const operation = new Operation(telemetry, {
+    of: createOperationKind('client', method, toAttributes(server, lease)),
+    describe: () => ({
+      'jsonrpc.request.id': id,
+      'mcp.resource.uri': method.startsWith('resources/') ? remoteTool : undefined,
+      'wield.server': server.name,
+    }),
+    parent: traced?.trace,
+  });
+  if (method === 'tools/call' || method === 'prompts/get') operation.target = remoteTool;
   try {
-    const onSent = (id: string): void => {
-      operation.attributes['jsonrpc.request.id'] = id;
+    const onSent = (sent: string): void => {
+      id = sent;
     };
     const output = await send({ trace: operation.trace, onSent });
     if (output.error !== undefined) operation.fail(output.error.code);
     return output;
   } catch (error) {
-    if (error instanceof RpcError) {
-      operation.fail(String(error.code));
-      operation.attributes['rpc.response.status_code'] = String(error.code);
-    } else operation.fail(scope.signal.aborted ? 'cancelled' : toToolError(error).code);
+    if (error instanceof RpcError) operation.fail(error.code);
+    else operation.fail(scope.signal.aborted ? 'cancelled' : toToolError(error).code);
     throw error;
   } finally {
     operation.end();
   }
 }
 
-function toAttributes({ plan, server, lease }: Hop): Attributes {
-  const { method, remoteTool } = plan;
+function toAttributes(server: ServerEntry, { connection }: Lease): Attributes {
   const url = server.kind === 'http' && URL.canParse(server.url) ? new URL(server.url) : undefined;
-  const port = url && Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   return {
-    'gen_ai.operation.name': method === undefined ? 'execute_tool' : undefined,
-    'mcp.protocol.version': lease.connection.protocol,
-    'mcp.resource.uri': method?.startsWith('resources/') ? remoteTool : undefined,
+    'mcp.protocol.version': connection.protocol,
     'network.transport': server.kind === 'stdio' ? 'pipe' : 'tcp',
     'network.protocol.name': server.kind === 'stdio' ? undefined : 'http',
     'server.address': url?.hostname,
-    'server.port': port,
-    'wield.server': server.name,
+    'server.port': url && Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
   };
 }

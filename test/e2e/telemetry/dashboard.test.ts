@@ -4,9 +4,11 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { describeFront, describeQueues } from '../../../src/cli/metrics.js';
 import type { EndEvent } from '../../../src/core/event.js';
+import { createOperationKind } from '../../../src/core/telemetry.js';
 import { describeState } from '../../../src/state/metrics.js';
-import { createMeter, OPERATION_ATTRIBUTES } from '../../../src/telemetry/meter.js';
+import { createMeter } from '../../../src/telemetry/meter.js';
 import { toPrometheus } from '../../../src/telemetry/prometheus.js';
+import { CONVENTIONS } from '../../support/otlp.js';
 import { spec } from '../../support/spec.js';
 
 const FILE = new URL('../../../examples/10-service/grafana.json', import.meta.url);
@@ -20,8 +22,11 @@ spec('FLT-50', 'the dashboard for Grafana names metrics and labels that exist', 
     caller: { kind: 'model', door: 'mcp' },
     result: { ok: true, content: [], meta: { durationMs: 1 } },
   } as unknown as EndEvent);
-  const attributes = Object.fromEntries(OPERATION_ATTRIBUTES.map((name) => [name, 'x']));
-  for (const side of ['server', 'client'] as const) meter.measure(side, 1, attributes);
+  const attributes = Object.fromEntries(CONVENTIONS.metricAttributes.map((name: string) => [name, 'x']));
+  for (const side of ['server', 'client'] as const) {
+    const of = createOperationKind(side, 'tools/call', attributes);
+    meter.measure({ of, target: 'x', failure: undefined, toSeries: () => of.attributes }, 1);
+  }
   const state = await describeState({
     load: () => ({ running: 0, waiting: 0 }),
     sharedApprovals: { list: async () => [] },

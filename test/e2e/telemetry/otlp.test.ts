@@ -151,6 +151,26 @@ spec('OBS-12', 'a toolbox in code sends its spans if it is told to, by the envir
   expect(receiver.metrics.get('wield.calls')!.points).toMatchObject([{ value: 1 }]);
 });
 
+spec('OBS-12', 'records a ratio of traces, by the end of their ids, as other services do', async () => {
+  const receiver = await receiveOtlp();
+  const workspace = createWorkspace();
+  const env = { ...receiver.env, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' };
+  const tools = [defineTool({ name: 'hello', description: 'x', execute: () => 'hello' })];
+  const toolbox = workspace.toolbox({ tools, telemetry: true, env: { ...workspace.env, ...env } });
+  for (let at = 0; at < 200; at++) await toolbox.call('hello', {});
+  // Of a trace that began elsewhere, the end of its id decides too.
+  const parentOf = (end: string): string => `00-${'1'.repeat(19)}${end}-00f067aa0ba902b7-01`;
+  await toolbox.call('hello', {}, { trace: { traceparent: parentOf('7ffffffffffff') } });
+  await toolbox.call('hello', {}, { trace: { traceparent: parentOf('8000000000000') } });
+  await toolbox.close();
+  const ends = receiver.spans.map(({ traceId }) => Number.parseInt(traceId.slice(-13), 16));
+  expect(ends.length).toBeGreaterThan(40);
+  expect(ends.length).toBeLessThan(160);
+  expect(Math.max(...ends)).toBeLessThan(2 ** 51);
+  expect(ends).toContain(2 ** 51 - 1);
+  expect(new Set(receiver.spans.map(({ traceId }) => traceId)).size).toBe(ends.length);
+});
+
 describe.concurrent('a server', () => {
   spec('OBS-13', 'over stdio: a span and a duration for every request, by its own method', async () => {
     const receiver = await receiveOtlp();
@@ -166,6 +186,7 @@ describe.concurrent('a server', () => {
     await server.request(7, 'resources/read', { uri: 'made://up' });
     await server.request(8, 'prompts/list');
     await server.request(9, 'prompts/get', { name: 'made-up-prompt' });
+    await server.request('a "b"\\c', 'ping');
     await server.close();
     receiver.spans.forEach(assertConventional);
     assertMetrics(receiver);
@@ -181,6 +202,7 @@ describe.concurrent('a server', () => {
     expect(shown('6')).toEqual(['_OTHER', 2, '_OTHER', '-32601']);
     expect(shown('7').slice(0, 3)).toEqual(['resources/read', 2, 'resources/read']);
     expect(shown('8')).toEqual(['prompts/list', 2, 'prompts/list', undefined]);
+    expect(shown('a "b"\\c')).toEqual(['ping', 2, 'ping', undefined]);
     expect(shown('9').slice(0, 3)).toEqual(['prompts/get', 2, 'prompts/get']);
     const called = byId.get('three')!;
     expect(called).toMatchObject({ traceId: TRACE, parentSpanId: '00f067aa0ba902b7', traceState: 'vendor=1' });

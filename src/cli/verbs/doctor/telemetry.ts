@@ -3,7 +3,7 @@
 import { toToolError } from '../../../core/error.js';
 import type { NodeToolbox } from '../../../node.js';
 import { sendOtlp } from '../../../telemetry/send.js';
-import { readOtelSettings } from '../../../telemetry/settings.js';
+import { readOtelSettings, toFetchOptions } from '../../../telemetry/settings.js';
 import type { HealthCheck } from '../../../ui/api.js';
 
 const ABOUT = 'telemetry';
@@ -13,13 +13,14 @@ export async function checkTelemetry({ machine: { world }, state }: NodeToolbox)
   if (settings === undefined) return [];
   const { createFetch } = state.network;
   const checks: HealthCheck[] = settings.faults.map((message) => ({ level: 'warning', about: ABOUT, message }));
-  const empty = { traces: { resourceSpans: [] }, metrics: { resourceMetrics: [] } };
+  const empty = { traces: '{"resourceSpans":[]}', metrics: '{"resourceMetrics":[]}' };
   for (const signal of ['traces', 'metrics'] as const) {
     const endpoint = settings[signal];
     if (endpoint === undefined) continue;
     const where = `${signal} to ${new URL(endpoint.url).origin}`;
     try {
-      await sendOtlp(endpoint, empty[signal], { createFetch, signal: AbortSignal.timeout(endpoint.timeoutMs) });
+      const fetch = createFetch(toFetchOptions(endpoint));
+      await sendOtlp(endpoint, Buffer.from(empty[signal]), { fetch, signal: AbortSignal.timeout(endpoint.timeoutMs) });
       checks.push({ level: 'ok', about: ABOUT, message: where });
     } catch (thrown) {
       const { message, hint } = toToolError(thrown);
