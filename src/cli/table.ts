@@ -17,10 +17,10 @@ function formatTable(rows: readonly (readonly string[])[], terminal: Terminal, s
     const room = widths[shrinks]! - Math.max(0, width - terminal.columns);
     widths[shrinks] = Math.min(widths[shrinks]!, Math.max(MIN_CELL, room));
   }
+  const columns = [...widths.keys()].filter((column) => widths[column] !== 0);
   const lines = rows.map((row) => {
-    const cells = row.map((cell, column) => (column === shrinks ? shorten(cell, widths[column]!) : cell));
-    const padded = cells.flatMap((cell, column) => (widths[column] === 0 ? [] : cell.padEnd(widths[column]!)));
-    return `  ${padded.join(' '.repeat(GAP))}`.trimEnd();
+    const cells = columns.map((column) => shorten(row[column]!, widths[column]!).padEnd(widths[column]!));
+    return `  ${cells.join(' '.repeat(GAP))}`.trimEnd();
   });
   return `${lines.join('\n')}\n`;
 }

@@ -34,11 +34,17 @@ const NONE: readonly string[] = Object.freeze([]);
 
 /** Returns the labels of a tool, sorted. Every file of the configuration can add some, and none can remove any (FLW-2). */
 export function labelsOf(tool: Tool, policy: Policy): readonly string[] {
+  if (!mayHaveLabels(tool, policy)) return NONE;
   const ofPolicy = known.get(policy) ?? new WeakMap<Tool, readonly string[]>();
   known.set(policy, ofPolicy);
   const labels = ofPolicy.get(tool) ?? findLabels(tool, policy);
   ofPolicy.set(tool, labels);
   return labels;
+}
+
+// Most tools have none, and a listing asks for each.
+function mayHaveLabels({ traits: { labels = [], openWorld } }: Tool, { labels: configured = [] }: Policy): boolean {
+  return labels.length > 0 || openWorld === true || configured.length > 0;
 }
 
 function findLabels(tool: Tool, { labels: configured = [] }: Policy): readonly string[] {
