@@ -261,8 +261,20 @@ export function referencesOf(
 /** `auto`: as tables, if nothing is lost and it is at least 15 % shorter. */
 export type ResultEncoding = 'auto' | 'off';
 
-// Libraries and inspectors, by the names that they send.
-const PLAIN_CLIENTS = ['mcp', 'mcporter', 'mcp-inspector', 'inspector-client', 'inspector-cli', 'fastmcp*', 'mcp-cli*'];
+// Libraries, inspectors and programs, by the names that they send. Agents send others: claude-code, claude-ai, cursor-vscode,
+// Visual Studio Code, codex-mcp-client, gemini-cli-mcp-client, windsurf-client, Zed, Cline, goose.
+const PLAIN_CLIENTS = [
+  'mcp',
+  'mcporter',
+  'mcp-inspector',
+  'inspector-client',
+  'inspector-cli',
+  'fastmcp*',
+  'mcp-cli*',
+  'Postman-Client',
+  'make-app-mcp-client',
+  '@n8n/n8n-nodes-langchain.mcpClient',
+];
 
 export const DEFAULT_SETTINGS: Settings = {
   repair: true,

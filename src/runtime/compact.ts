@@ -21,7 +21,9 @@ export function isCompact({ caller, nesting, snapshot, tool }: Call): boolean {
 }
 
 // A program rather than a model reads what these clients get.
-function parsesText({ name = '' }: Caller, { plainClients }: Settings['results']): boolean {
+function parsesText({ name: given = '' }: Caller, { plainClients }: Settings['results']): boolean {
+  // mcp-remote adds its own name to that of the client.
+  const name = given.replace(/ \(via mcp-remote [^()]*\)$/, '');
   return plainClients.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one));
 }
 

@@ -1,6 +1,7 @@
 // Results for models with tables in place of JSON, if the configuration asks for it.
 
 import { describe, expect } from 'vitest';
+import { defineTool } from '../../../src/index.js';
 import { wield } from '../../support/cli.js';
 import { callTool, connectStdio } from '../../support/clients.js';
 import { shellScript } from '../../support/shell-script.js';
@@ -31,6 +32,28 @@ const textOf = async (workspace: Workspace, name: string, options: object = MODE
   const result = await workspace.toolbox().call(name, {}, options);
   return result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 };
+
+const PROGRAMS = [
+  'mcp',
+  'mcporter',
+  'mcp-inspector',
+  'inspector-cli',
+  'Postman-Client',
+  '@n8n/n8n-nodes-langchain.mcpClient',
+];
+const AGENTS = [
+  'claude-code',
+  'claude-ai',
+  'cursor-vscode',
+  'Visual Studio Code',
+  'codex-mcp-client',
+  'gemini-cli-mcp-client',
+  'windsurf-client',
+  'Zed',
+  'Cline',
+  'goose',
+  '@n8n/n8n-nodes-langchain.mcpClientTool',
+];
 
 describe.concurrent('results as tables', () => {
   spec('CTX-52', 'are off by default, and for models only', async () => {
@@ -67,6 +90,18 @@ describe.concurrent('results as tables', () => {
     expect(await read('[results]\nencode = "auto"\n')).toMatchObject({ text: TABLE });
     const plain = '[results]\nencode = "auto"\nplain-clients = ["*"]\n';
     expect(await read(plain)).toMatchObject({ text: JSON_TEXT });
+    const workspace = createOrders('[results]\nencode = "auto"\n');
+    const rows = defineTool({ name: 'rows', description: 'Rows.', execute: () => JSON_TEXT });
+    const toolbox = workspace.toolbox({ tools: [rows] });
+    const textFor = async (name: string) =>
+      (await toolbox.call('rows', {}, { caller: { kind: 'model', door: 'mcp', name } })).content[0];
+    // The names that clients send.
+    for (const name of PROGRAMS)
+      for (const sent of [name, `${name} (via mcp-remote 0.1.37)`])
+        expect([sent, await textFor(sent)]).toEqual([sent, { type: 'text', text: JSON_TEXT }]);
+    for (const name of AGENTS)
+      for (const sent of [name, `${name} (via mcp-remote 0.1.37)`])
+        expect([sent, await textFor(sent)]).toEqual([sent, { type: 'text', text: TABLE }]);
   });
 
   spec('CTX-52', 'begin the preview of a stored result', async () => {
