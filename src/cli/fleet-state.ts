@@ -30,7 +30,11 @@ export async function openFrontState(call: VerbCall): Promise<Opened<RedisState>
 /** Workers share limits: they run the calls. */
 export async function openWorkerState(call: VerbCall): Promise<Opened<SharedState>> {
   const { state: keyspace, close } = await openKeyspace(call);
-  const share: SharedState['share'] = (local) => ({ ...local, limiter: createSharedLimiter(keyspace, local.limiter) });
+  const share: SharedState['share'] = (local) => ({
+    ...local,
+    limiter: createSharedLimiter(keyspace, local.limiter),
+    labels: createSharedLabels(keyspace, Date.now),
+  });
   return { state: { share, onListing: () => {} }, close };
 }
 

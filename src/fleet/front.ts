@@ -195,6 +195,7 @@ export class Front implements Dispatcher {
       trace: traced?.trace,
       variables: this.#options.variablesOf(plan, snapshot.settings),
       entered,
+      isStateless: options.background === 'none',
       wants: { progress: onProgress !== undefined, output: stream !== undefined, log: scope.log !== undefined },
     };
   }

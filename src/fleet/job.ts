@@ -34,6 +34,8 @@ export interface Job {
   readonly variables?: Variables | undefined;
   /** What the session of the caller has read (FLW-5). */
   readonly entered?: readonly EnteredLabel[] | undefined;
+  /** Whether the caller has no session, so that labels count for a time only. */
+  readonly isStateless?: boolean;
   /** What the front wants while the call runs. */
   readonly wants: { readonly progress: boolean; readonly output: boolean; readonly log: boolean };
 }

@@ -22,7 +22,7 @@ export interface RunJobOptions {
 
 export async function runJob(options: RunJobOptions): Promise<{ result: ToolResult; started: boolean }> {
   const { toolbox, secrets, job, timeoutMs, signal, reporter, onStart } = options;
-  const { tool, input, caller, digest, approval, trace, variables, entered, wants } = job;
+  const { tool, input, caller, digest, approval, trace, variables, entered, isStateless, wants } = job;
   addSecrets(secrets, Object.values(variables ?? {}));
   let started = false;
   let sending: Promise<unknown> = Promise.resolve();
@@ -35,6 +35,7 @@ export async function runJob(options: RunJobOptions): Promise<{ result: ToolResu
     timeoutMs,
     signal,
     full: true,
+    ...(isStateless ? { background: 'none' } : {}),
     ...(trace === undefined ? {} : { trace }),
     ready: async () => {
       await onStart();

@@ -2,14 +2,16 @@
 
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { runCode } from '../../../src/code.js';
+import type { EnteredLabel } from '../../../src/core/label.js';
 import { defineTool } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';
 import { type CalledResult, callTool, connectHttp, connectStdio, connectUrl } from '../../support/clients.js';
 import { callFront, createMember, frontArgs, startHere } from '../../support/fleet.js';
 import { createLabelled, inSession, outcome, TRIFECTA } from '../../support/labelled.js';
+import { patience } from '../../support/patience.js';
 import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { serveUrl } from '../../support/serve.js';
 import { shellScript } from '../../support/shell-script.js';
@@ -32,6 +34,20 @@ function createServed(): Workspace {
 async function readBoth(toolbox: NodeToolbox, session: string): Promise<void> {
   for (const ref of ['read_mail', 'fetch_page']) await toolbox.call(ref, {}, { caller: inSession(session) });
 }
+
+// A tool that calls another one, and answers when a file exists.
+const relayUntil = (file: string): string => `import { existsSync } from 'node:fs';
+import { defineTool } from 'wield';
+export default defineTool({
+  name: 'relay',
+  description: 'Calls.',
+  execute: async (_, { toolbox }) => {
+    await toolbox.call('fetch_page', {});
+    while (!existsSync(${JSON.stringify(file)})) await new Promise((resolve) => setTimeout(resolve, 20));
+    return 'relayed';
+  },
+});
+`;
 
 const isAsked = (result: CalledResult): boolean =>
   result.isError === true && /needs approval/.test(String(result.content[0]?.text));
@@ -269,6 +285,38 @@ describe.concurrent('what a session has read', () => {
       ]);
       await wield(person, ['approvals', 'clear', sessions[0].id, '--fleet', redis.url]);
       for (const url of urls) expect((await callFront(url, 'send_mail')).code).toBeUndefined();
+    },
+    120_000,
+  );
+
+  specIf(
+    hasRedis,
+    NO_REDIS,
+    'FLW-5 FLW-3',
+    'has what a nested call of a worker reads before the worker answers',
+    async () => {
+      const redis = await startRedis();
+      const [front, worker] = [createMember(SCRIPTS, TRIFECTA), createMember(SCRIPTS)] as const;
+      const gate = join(worker.dir, 'go');
+      for (const member of [front, worker]) member.write('.agents/tools/relay.tool.mjs', relayUntil(gate));
+      const { name: url } = await startHere(front, frontArgs(redis.url));
+      await startHere(worker, ['worker', '--trust', '--fleet', redis.url]);
+      expect((await callFront(url, 'read_mail')).code).toBeUndefined();
+      expect((await callFront(url, 'send_mail')).code).toBeUndefined();
+      const relayed = callFront(url, 'relay');
+      const list = async () => json(await wield(front, ['approvals', 'sessions', '--fleet', redis.url, '--json']));
+      await vi.waitFor(
+        async () => {
+          const { sessions } = await list();
+          expect(sessions).toHaveLength(1);
+          const found = sessions[0].labels.find(({ label }: EnteredLabel) => label === 'untrusted');
+          expect(found).toMatchObject({ tool: 'fetch_page', until: expect.any(Number) });
+        },
+        { timeout: patience(30_000), interval: 100 },
+      );
+      expect((await callFront(url, 'send_mail')).code).toBe('needs_approval');
+      writeFileSync(gate, '');
+      expect(await relayed).toMatchObject({ text: 'relayed', code: undefined });
     },
     120_000,
   );
