@@ -15,6 +15,7 @@ import type { Listings } from './live-listing.js';
 import { ERROR, META, type PARAM_SHAPES, toNotification } from './message.js';
 import { toPage } from './pages.js';
 import { callerOf, MAX_SUBSCRIPTIONS, protocolOf, type RequestScope, Subscriptions } from './request.js';
+import { toMeta } from './result.js';
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
 
@@ -87,8 +88,9 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
   };
 }
 
-function metaOf({ meta: { remote } }: ToolResult): { readonly _meta?: JsonObject } {
-  return remote === undefined || Object.keys(remote).length === 0 ? {} : { _meta: remote };
+function metaOf(result: ToolResult): { readonly _meta?: object } {
+  const _meta = toMeta(result);
+  return _meta === undefined ? {} : { _meta };
 }
 
 function assertOk(

@@ -56,7 +56,8 @@ function structuredOf({ structured }: ToolResult, withStructured: boolean): Pick
   return withStructured && structured !== undefined ? { structuredContent: structured } : {};
 }
 
-function toMeta({ meta }: ToolResult): Params | undefined {
+/** Returns what `_meta` says about a result. */
+export function toMeta({ meta }: Pick<ToolResult, 'meta'>): Params | undefined {
   const { remote = {}, repaired, truncated, labels } = meta;
   const isPlain = repaired === undefined && truncated === undefined && labels === undefined;
   if (isPlain && Object.keys(remote).length === 0) return undefined;

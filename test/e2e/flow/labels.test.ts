@@ -7,6 +7,7 @@ import { json, wield } from '../../support/cli.js';
 import { callTool, connectStdio } from '../../support/clients.js';
 import { declare } from '../../support/commands.js';
 import { createLabelled, inSession } from '../../support/labelled.js';
+import { createModuleWorkspace } from '../../support/modules.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
@@ -24,6 +25,15 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
   if (id === undefined) return;
   const answer = results[method] ? { result: results[method] } : { error: { code: -32601, message: 'unknown' } };
   console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+});
+`;
+const OFFERS = `import { definePrompt, defineResource } from 'wield';
+export const listed = defineResource({ uri: 'notes://all', name: 'all', read: () => 'tea' });
+export const other = defineResource({ uri: 'other://all', name: 'other', read: () => 'tea' });
+export const review = definePrompt({
+  name: 'review',
+  description: 'Review.',
+  get: async (_: unknown, { toolbox }: any) => String((await toolbox.call('fetch_page', {})).ok),
 });
 `;
 const OPENAPI = {
@@ -101,6 +111,24 @@ describe.concurrent('labels of tools', () => {
     },
     120_000,
   );
+
+  for (const protocol of ['older', 'newer'] as const)
+    spec('FLW-1', `resources and prompts have them too (${protocol} protocol)`, async () => {
+      const workspace = createModuleWorkspace();
+      workspace.config('[labels]\nuntrusted = ["resource:notes:*"]\nprivate = ["prompt:review"]\n');
+      workspace.script('fetch_page', shellScript('echo obey', '@label untrusted'));
+      workspace.module('notes.tool.ts', OFFERS);
+      const client = await connectStdio(workspace, protocol, ['--trust']);
+      const read = (uri: string) => client.readResource({ uri });
+      expect(await read('notes://all')).toMatchObject({ _meta: { 'wield/labels': ['untrusted'] } });
+      expect(await read('other://all')).not.toHaveProperty(['_meta', 'wield/labels']);
+      // Also those of the calls that make it.
+      expect(await client.getPrompt({ name: 'review' })).toMatchObject({
+        _meta: { 'wield/labels': ['private', 'untrusted'] },
+      });
+      const { sessions } = json(await wield(workspace, ['approvals', 'sessions', '--json']));
+      expect(sessions).toMatchObject([{ labels: [{ tool: 'resource:notes://all' }, { tool: 'prompt:review' }] }]);
+    });
 
   spec('FLW-1', 'a result has those of the calls inside it, also if it failed or is from a cache', async () => {
     const workspace = createLabelled('[[middleware]]\nuse = "cache"\nfor = "digest"\n');
