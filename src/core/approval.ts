@@ -136,6 +136,8 @@ export interface Approvals {
   key(): string;
   /** Consumes the approval of exactly this call, or finds a standing one. */
   take(record: ApprovalRecord): Awaitable<StoredConsent | undefined>;
+  /** Returns what a person has decided about exactly this call, and uses nothing up. */
+  decisionOn(record: ApprovalRecord): Awaitable<'approved' | 'denied' | undefined>;
   /** Stores a pending call; returns whether it was not pending before. Throws if it was denied before or cannot be stored. */
   ask(record: ApprovalRecord): Awaitable<boolean>;
   /** Whether a call still waits for a decision. */

@@ -109,6 +109,7 @@ export function createApprovals(storage: ApprovalStorage, key: () => string): Ap
       withIoError(`${record.tool} needs approval, and the question could not be recorded`, () =>
         recordQuestion(storage, record),
       ),
+    decisionOn: (record) => decisionOn(storage, record),
     isPending: (id) => storage.find(['pending'], id).length > 0,
     always: (record) =>
       withIoError('the standing approval could not be recorded, so nothing ran', () => always(record)),
@@ -163,6 +164,13 @@ function take(storage: ApprovalStorage, record: ApprovalRecord): StoredConsent |
     if (storage.move(approved, toolIdOf(record), 'last')) return { id, by: 'record', at, ...toApprovedBy(approved.by) };
   }
   return undefined;
+}
+
+function decisionOn(storage: ApprovalStorage, record: ApprovalRecord): 'approved' | 'denied' | undefined {
+  if (storage.find(['standing'], standingIdOf(record)).length > 0) return 'approved';
+  const known = storage.find(['approved', 'denied'], idOf(record));
+  const states = known.filter((other) => other.record.binding === record.binding).map(({ state }) => state);
+  return states.includes('approved') ? 'approved' : states.includes('denied') ? 'denied' : undefined;
 }
 
 function toApprovedBy(by: AnsweredBy): Pick<StoredConsent, 'approvedBy'> {

@@ -13,10 +13,10 @@ import {
   wayOf,
 } from '../core/approval.js';
 import { guardListener, onAbort, pauseUnlessAborted } from '../core/async.js';
-
+import type { Verdict } from '../core/caller.js';
 import { isToolError, ToolError } from '../core/error.js';
-
 import { isRecord } from '../core/json.js';
+import type { Plan } from '../core/plan.js';
 import type { ToolResult } from '../core/result.js';
 import { cancelled } from '../core/time-limit.js';
 import { mayAnswer } from '../policy/approvers.js';
@@ -26,24 +26,49 @@ import type { Call } from './scope.js';
 
 type Debug = (message: string) => void;
 
+type ConsentParts = Pick<CallParts, 'consents' | 'executors' | 'workspace'>;
+
+/** A call that a person is asked about. */
+type AskingCall = Pick<Call, 'caller' | 'options' | 'snapshot'> & { readonly plan: Plan; readonly verdict: Verdict };
+
+// What consent to a call is bound to, and who is asked.
+async function bind({ consents, executors, workspace: { world } }: ConsentParts, call: AskingCall) {
+  const { plan, verdict, snapshot } = call;
+  const { caller, approve } = whoAsks(call, consents.isInsideCall());
+  const { workdir, secrets } = snapshot;
+  const programs = (await executors.of(plan.tool).programs?.(plan as never, snapshot)) ?? [];
+  const key = consents.approvals?.key() ?? '';
+  const bound = toRecord({ plan, caller, verdict, workdir, programs, key, secrets, now: world.now() });
+  return { bound, caller, approve };
+}
+
+/** Returns the verdict on a call with what a person has decided about it before, which is not used up. */
+export async function withDecision(parts: ConsentParts, call: AskingCall): Promise<Verdict> {
+  const { verdict } = call;
+  if (verdict.verdict !== 'ask') return verdict;
+  const { bound, approve } = await bind(parts, call);
+  const decided = await parts.consents.approvals?.decisionOn(bound);
+  if (decided === 'approved')
+    return { ...verdict, verdict: 'allow', reason: `${verdict.reason}; a person approved it` };
+  // A client that can ask is asked again.
+  if (decided !== 'denied' || approve !== undefined) return verdict;
+  return { ...verdict, verdict: 'deny', reason: `${verdict.reason}; a person denied it` };
+}
+
 /** Returns how consent to a call was given. Throws `denied`, `needs_approval` or `cancelled` if it was not. */
-export async function requestConsent(
-  { consents, executors, workspace: { world } }: Pick<CallParts, 'consents' | 'executors' | 'workspace'>,
-  call: Call,
-): Promise<Consent> {
+export async function requestConsent(parts: ConsentParts, call: Call): Promise<Consent> {
+  const {
+    consents: { approvals },
+    workspace: { world },
+  } = parts;
   const { snapshot, nesting, signal, options } = call;
   const plan = call.plan!;
   const verdict = call.verdict!;
   const { tool } = plan;
-  const { caller, approve } = whoAsks(call, consents.isInsideCall());
   const { approvers } = snapshot.settings.approvals;
-  const { approvals } = consents;
   // Checked first, so that a stored approval is not used up for nothing.
   if (signal.aborted) throw cancelled(tool.name, ' before it ran');
-  const { workdir, secrets } = snapshot;
-  const programs = (await executors.of(tool).programs?.(plan as never, snapshot)) ?? [];
-  const key = approvals?.key() ?? '';
-  const bound = toRecord({ plan, caller, verdict, workdir, programs, key, secrets, now: world.now() });
+  const { bound, caller, approve } = await bind(parts, { ...call, plan, verdict });
   const decided = (how: ConsentWay, at = new Date(world.now()).toISOString(), user?: string): void => {
     call.decision = { by: how === 'code' ? 'code' : 'person', how, at, ...(user === undefined ? {} : { user }) };
   };
@@ -118,7 +143,7 @@ function explain(reason: string, changes: ApprovalChanges | undefined): string {
 
 // A client, a terminal or a function of a program that a tool started is no person, and its calls are not those of one:
 // approvals of others are not for it. `--yes` explains itself (POL-23).
-function whoAsks({ caller, options: { approve }, snapshot }: Call, isInsideCall: boolean) {
+function whoAsks({ caller, options: { approve }, snapshot }: Omit<AskingCall, 'plan'>, isInsideCall: boolean) {
   // IDN-9: only approvers answer in their client, and with `four-eyes` nobody about their own calls.
   const isBarred = approve !== undefined && wayOf(approve) === 'mcp' && !mayAnswer(caller, snapshot.settings.approvals);
   if (!isInsideCall) return { caller, approve: isBarred ? undefined : approve };

@@ -56,6 +56,7 @@ export function createSharedApprovals(keyspace: RedisKeyspace): Approvals & Appr
     key,
     take: (record) => decide((store) => store.take(record)),
     ask: (record) => decide((store) => store.ask(record)),
+    decisionOn: (record) => decide((store) => store.decisionOn(record)),
     isPending: (id) => decide((store) => store.isPending(id)),
     always: (record) => decide((store) => store.always(record)),
     remember: (record) => decide((store) => store.remember(record)),

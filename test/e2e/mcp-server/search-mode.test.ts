@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, vi } from 'vitest';
+import { runAnthropicCall } from '../../../src/adapters/anthropic/index.js';
 import type { Json } from '../../../src/core/json.js';
 import { describePlan } from '../../../src/core/plan.js';
 import { estimateTokens } from '../../../src/core/text.js';
@@ -147,6 +148,43 @@ describe('search mode', () => {
       expect(json(await wield(workspace, ['approvals', '--json'])).pending ?? []).toEqual([]);
     });
   }
+
+  spec('SRV-98', 'counts what a person has decided, as the call does, and uses nothing up', async () => {
+    const workspace = createTools();
+    workspace.script('touch', shellScript('echo ran', '@param n integer A number'));
+    workspace.config('mode = "search"\n[trust]\nrules = "touch($policy=ask)"\n');
+    const toolbox = workspace.toolbox({ trust: true });
+    const { approvals } = toolbox.state;
+    const client = await connectStdio(workspace, 'older', ['--trust']);
+    const doors: Readonly<Record<string, (name: string, input: object) => Promise<string>>> = {
+      mcp: async (name, input) => (await ask(client, name, input)).text,
+      adapter: async (name, input) => {
+        const { content } = await runAnthropicCall(toolbox, { type: 'tool_use', id: '1', name, input });
+        return (content[0] as { text: string }).text;
+      },
+    };
+    for (const [door, say] of Object.entries(doors)) {
+      const asked = (n: number, name = 'touch') => ({ name, input: { n } });
+      const foresee = async (n: number): Promise<string> =>
+        JSON.parse(await say('describe_tool', asked(n))).call.outcome;
+      const pend = async (n: number): Promise<string> => {
+        expect([door, await foresee(n)]).toEqual([door, 'asks a person']);
+        const text = await say('call_tool', asked(n));
+        expect(text).toContain('needs_approval');
+        return /approvals approve (\w+)/.exec(text)![1]!;
+      };
+      await approvals.approve(await pend(1), false);
+      expect([await foresee(1), await foresee(1), await foresee(2)]).toEqual(['runs', 'runs', 'asks a person']);
+      expect(await say('call_tool', asked(1))).toBe('ran\n');
+      expect(await foresee(1)).toBe('asks a person');
+      await approvals.deny(await pend(3));
+      expect(await foresee(3)).toBe('is denied');
+      expect(await say('call_tool', asked(3))).toContain('denied');
+      await approvals.approve(await pend(4), true);
+      expect(await foresee(5)).toBe('runs');
+      expect(await say('call_tool', asked(5))).toBe('ran\n');
+    }
+  });
 
   spec('SRV-98', 'shows the plan to people and code, and verdicts are those of the call', async () => {
     const workspace = createTools();
