@@ -2,9 +2,9 @@
 
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask } from '../shared/task-input.js';
-import { parseObject } from '../shared/task-text.js';
+import { parseObject, readTable } from '../shared/task-text.js';
 
 export function createComposerFormat(): Format {
   return createTaskFormat({
@@ -22,24 +22,17 @@ const EVENT =
 function parse(text: string): Tasks {
   const document = parseObject(text);
   const descriptions = isRecord(document['scripts-descriptions']) ? document['scripts-descriptions'] : {};
-  const tasks: Task[] = [];
-  const leftOut: LeftOut[] = [];
-  for (const [name, value] of Object.entries(isRecord(document.scripts) ? document.scripts : {})) {
-    if (EVENT.test(name) || name === 'command' || name === 'init') continue;
+  return readTable(document.scripts, (name, value) => {
+    if (EVENT.test(name) || name === 'command' || name === 'init') return undefined;
     const lines = Array.isArray(value) ? value : [value];
-    if (!lines.every((line) => typeof line === 'string')) {
-      leftOut.push({ name, why: 'not a string or a list of strings' });
-      continue;
-    }
+    if (!lines.every((line) => typeof line === 'string')) return 'not a string or a list of strings';
     const about = descriptions[name];
-    tasks.push({
+    return {
       name,
-      runs: lines.join('\n'),
       description: describeTask(typeof about === 'string' ? about : undefined, lines.join(' && ')),
       argv: ['composer', 'run-script', name, { param: 'args' }],
       input: ARGS,
       endOfOptions: true,
-    });
-  }
-  return { tasks, leftOut };
+    };
+  });
 }

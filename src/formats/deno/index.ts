@@ -5,8 +5,9 @@ import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { lineAt } from '../../core/text.js';
 import { loadJsonc } from '../../files/libraries.js';
-import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Tasks } from '../shared/task-file.js';
 import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
+import { readTable } from '../shared/task-text.js';
 import { textsIn } from '../shared/task-words.js';
 
 export function createDenoFormat(): Format {
@@ -20,24 +21,18 @@ export function createDenoFormat(): Format {
 
 function parse(text: string): Tasks {
   const document = parseJsonc(text);
-  const tasks: Task[] = [];
-  const leftOut: LeftOut[] = [];
-  for (const [name, value] of Object.entries(isRecord(document) && isRecord(document.tasks) ? document.tasks : {})) {
+  return readTable(isRecord(document) ? document.tasks : {}, (name, value) => {
     const { command, description, dependencies } = isRecord(value) ? value : { command: value };
-    if (typeof command !== 'string' && dependencies === undefined) {
-      leftOut.push({ name, why: 'it has no command' });
-      continue;
-    }
+    if (typeof command !== 'string' && dependencies === undefined) return 'it has no command';
     const about = typeof description === 'string' ? description : undefined;
-    tasks.push({
+    return {
       name,
       runs: textsIn([command, dependencies]),
       description: describeTask(about, typeof command === 'string' ? command : `deno task ${name}`),
       argv: ['deno', 'task', name, { param: 'args', allowDash: true }],
       input: PLAIN_ARGS,
-    });
-  }
-  return { tasks, leftOut };
+    };
+  });
 }
 
 // Comments and trailing commas are allowed in both files.

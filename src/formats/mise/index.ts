@@ -2,10 +2,9 @@
 
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import { createTaskFormat, type LeftOut, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
 import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
-import { parseTomlTable } from '../shared/task-text.js';
-import { type JudgedTask, textsIn } from '../shared/task-words.js';
+import { parseTomlTable, readTable } from '../shared/task-text.js';
 
 export function createMiseFormat(): Format {
   return createTaskFormat({
@@ -37,32 +36,17 @@ export function createMiseDirectoryFormat(): Format {
 }
 
 function parse(source: TaskSource): Tasks {
-  const document = parseTomlTable(source.text);
-  const tasks: Task[] = [];
-  const leftOut: LeftOut[] = [];
-  const unlisted: JudgedTask[] = [];
-  for (const [name, value] of Object.entries(isRecord(document.tasks) ? document.tasks : {})) {
+  const { tasks, ...others } = readTable(parseTomlTable(source.text).tasks, (name, value) => {
     const body = isRecord(value) ? value : { run: value };
-    unlisted.push({ name, runs: textsIn(body) });
-    if (body.hide === true || name.startsWith('_')) continue;
-    if (body.confirm !== undefined) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
-    else if (name.includes('*')) leftOut.push({ name, why: 'a pattern, not a name' });
-    else
-      tasks.push({
-        ...toTask(
-          name,
-          body.description,
-          [body.run].flat().find((one) => typeof one === 'string'),
-        ),
-        runs: textsIn(body),
-      });
-  }
+    if (body.hide === true || name.startsWith('_')) return undefined;
+    if (body.confirm !== undefined) return 'it asks for confirmation at a terminal';
+    if (name.includes('*')) return 'a pattern, not a name';
+    const runs = [body.run].flat().find((one) => typeof one === 'string');
+    return toTask(name, body.description, runs);
+  });
   const known = new Set(tasks.map(({ name }) => name));
-  return {
-    tasks: [...tasks, ...fileTasks(source, DIRECTORIES).filter(({ name }) => !known.has(name))],
-    leftOut,
-    unlisted,
-  };
+  const files = fileTasks(source, DIRECTORIES).filter(({ name }) => !known.has(name));
+  return { ...others, tasks: [...tasks, ...files] };
 }
 
 function toTask(name: string, about: unknown, runs: unknown): Task {

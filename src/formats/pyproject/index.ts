@@ -4,10 +4,9 @@ import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { RootParameter } from '../shared/root-file.js';
-import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, PLAIN_ARGS } from '../shared/task-input.js';
-import { parseTomlTable } from '../shared/task-text.js';
-import { type JudgedTask, textsIn } from '../shared/task-words.js';
+import { parseTomlTable, readTable } from '../shared/task-text.js';
 
 export function createPyprojectFormat(): Format {
   return createTaskFormat({
@@ -21,20 +20,15 @@ export function createPyprojectFormat(): Format {
 function parse(text: string): Tasks {
   const { tool } = parseTomlTable(text);
   const { poe, pdm } = isRecord(tool) ? tool : {};
-  const tasks: Task[] = [];
-  const leftOut: LeftOut[] = [];
-  const unlisted: JudgedTask[] = [];
-  for (const [name, value] of Object.entries(isRecord(poe) && isRecord(poe.tasks) ? poe.tasks : {})) {
-    unlisted.push({ name, runs: textsIn(value) });
-    if (name.startsWith('_')) continue;
-    const task = toPoeTask(name, value);
-    if ('why' in task) leftOut.push(task);
-    else tasks.push(task);
-  }
-  for (const [name, value] of Object.entries(isRecord(pdm) && isRecord(pdm.scripts) ? pdm.scripts : {}))
-    if (name.startsWith('_')) unlisted.push({ name, runs: textsIn(value) });
-    else tasks.push(toPdmTask(name, value));
-  return { tasks, leftOut, unlisted };
+  const offered = (read: (name: string, value: unknown) => Task | string) => (name: string, value: unknown) =>
+    name.startsWith('_') ? undefined : read(name, value);
+  const ofPoe = readTable(isRecord(poe) ? poe.tasks : {}, offered(toPoeTask));
+  const ofPdm = readTable(isRecord(pdm) ? pdm.scripts : {}, offered(toPdmTask));
+  return {
+    tasks: [...ofPoe.tasks, ...ofPdm.tasks],
+    leftOut: ofPoe.leftOut,
+    unlisted: [...ofPoe.unlisted, ...ofPdm.unlisted],
+  };
 }
 
 function runsOf(value: unknown, keys: readonly string[], otherwise: string): string {
@@ -51,23 +45,21 @@ function toPdmTask(name: string, value: unknown): Task {
   return {
     prefix: 'pdm',
     name,
-    runs: textsIn(value),
     description: describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'call'], `pdm run ${name}`)),
     argv: ['pdm', 'run', name, { param: 'args', allowDash: true }],
     input: PLAIN_ARGS,
   };
 }
 
-function toPoeTask(name: string, value: unknown): Task | LeftOut {
+function toPoeTask(name: string, value: unknown): Task | string {
   const task = {
     name,
-    runs: textsIn(value),
     description: describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'script', 'expr'], `poe ${name}`)),
   };
   const declared = argumentsOf(value);
   if (declared === undefined) return { ...task, argv: ['poe', name, { param: 'args', allowDash: true }], input: ARGS };
   const missing = declared.find(({ isRequired, schema }) => isRequired && schema === undefined);
-  if (missing !== undefined) return { name, why: `its argument "${missing.name}" cannot be passed` };
+  if (missing !== undefined) return `its argument "${missing.name}" cannot be passed`;
   const usable = declared.filter(({ schema }) => schema !== undefined);
   // Options first: a list of positional arguments takes all that follow.
   const ordered = [

@@ -1,10 +1,12 @@
-// Parses JSON, TOML and YAML files of tasks. Parsers of TOML and YAML are loaded on first use.
+// Parses JSON, TOML and YAML files of tasks, and tables in them. Parsers of TOML and YAML are loaded on first use.
 
 import { ToolError } from '../../core/error.js';
 import { isRecord, parseWithPosition } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { loadYaml } from '../../files/libraries.js';
 import { parseToml } from '../../files/toml.js';
+import type { LeftOut, Task } from './task-file.js';
+import { type JudgedTask, textsIn } from './task-words.js';
 
 /** Parses a JSON object. Throws `invalid_definition`. */
 export function parseObject(text: string): Record<string, unknown> {
@@ -43,4 +45,23 @@ export function parseYaml(text: string, what: string): unknown {
       data: { line: linePos?.[0].line ?? 1 },
     });
   }
+}
+
+/**
+ * Reads a table of tasks by name. `read` returns a task, why it cannot be a tool, or undefined for one that is not offered.
+ * Other tasks can name all of them.
+ */
+export function readTable(table: unknown, read: (name: string, value: unknown) => Task | string | undefined) {
+  const tasks: Task[] = [];
+  const leftOut: LeftOut[] = [];
+  const unlisted: JudgedTask[] = [];
+  for (const [name, value] of Object.entries(isRecord(table) ? table : {})) {
+    const found = read(name, value);
+    const task = typeof found === 'string' ? undefined : found;
+    const runs = task?.runs ?? textsIn(value);
+    unlisted.push({ name, runs });
+    if (task !== undefined) tasks.push({ ...task, runs });
+    else if (typeof found === 'string') leftOut.push({ name, why: found });
+  }
+  return { tasks, leftOut, unlisted };
 }

@@ -4,10 +4,9 @@ import { ToolError } from '../../core/error.js';
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { createTaskFormat, type LeftOut, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, toVariable } from '../shared/task-input.js';
-import { parseYaml } from '../shared/task-text.js';
-import { type JudgedTask, textsIn } from '../shared/task-words.js';
+import { parseYaml, readTable } from '../shared/task-text.js';
 
 const STEMS = ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml'];
 
@@ -24,22 +23,15 @@ function parse(text: string, file: string): Tasks {
   const document = parseYaml(text, file);
   if (!isRecord(document))
     throw new ToolError('invalid_definition', 'must be a mapping', { hint: 'write tasks: below version: "3"' });
-  const tasks: Task[] = [];
-  const leftOut: LeftOut[] = [];
-  const unlisted: JudgedTask[] = [];
-  for (const [name, value] of Object.entries(isRecord(document.tasks) ? document.tasks : {})) {
+  const found = readTable(document.tasks, (name, value) => {
     const body = isRecord(value) ? value : { cmds: value };
-    unlisted.push({ name, runs: textsIn(body) });
-    if (body.internal === true) continue;
-    if (name.includes('*')) leftOut.push({ name, why: 'a pattern, not a name' });
-    else if (body.prompt !== undefined) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
-    else tasks.push(toTask(name, body));
-  }
+    if (body.internal === true) return undefined;
+    if (name.includes('*')) return 'a pattern, not a name';
+    return body.prompt === undefined ? toTask(name, body) : 'it asks for confirmation at a terminal';
+  });
   const includes = isRecord(document.includes) ? Object.keys(document.includes) : [];
   return {
-    tasks,
-    leftOut,
-    unlisted,
+    ...found,
     findings:
       includes.length === 0
         ? []
@@ -67,7 +59,6 @@ function toTask(name: string, body: Record<string, unknown>): Task {
   const about = [body.desc, body.summary].find((one) => typeof one === 'string');
   return {
     name,
-    runs: textsIn(body),
     description: describeTask(about as string | undefined, `task ${name}`),
     argv: [
       'task',
