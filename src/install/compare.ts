@@ -186,18 +186,15 @@ export function findDifferences({ paths, world }: InstallEnvironment, lockFile: 
   const expected = new Map(
     locked.flatMap((source) => source.items.map((item) => [itemKey({ ...item, source: source.id }), item] as const)),
   );
-  const elsewhere = new Set(
-    locked.filter(({ id, location }) => (records.get(id)?.location ?? location) !== location).map(({ id }) => id),
-  );
-  const otherSigner = new Set(
-    locked
-      .filter(({ id, signer }) => records.has(id) && records.get(id)!.signer?.key !== signer?.key)
-      .map(({ id }) => id),
-  );
-  const stateOfSource = (id: string): string[] => [
-    ...(elsewhere.has(id) ? ['the lock has another location'] : []),
-    ...(otherSigner.has(id) ? ['the lock has another signer'] : []),
-  ];
+  const lockedSources = new Map(locked.map((source) => [source.id, source]));
+  const stateOfSource = (id: string): string[] => {
+    const [record, source] = [records.get(id), lockedSources.get(id)];
+    if (record === undefined || source === undefined) return [];
+    return [
+      ...(record.location === source.location ? [] : ['the lock has another location']),
+      ...(record.signer?.key === source.signer?.key ? [] : ['the lock has another signer']),
+    ];
+  };
   const compare = (item: InstalledItem): Difference => {
     const { kind, effective, source } = item;
     const directory = join(paths.objects, item.object);
@@ -206,7 +203,7 @@ export function findDifferences({ paths, world }: InstallEnvironment, lockFile: 
     if (files.length > 0 && !states.includes(MODIFIED)) states.push(MODIFIED);
     const own = expected.get(itemKey(item));
     if (own !== undefined) states.push(...compareLocked(own, item, paths, world.home), ...stateOfSource(source));
-    else if (locked.some(({ id }) => id === source)) states.push('installed, but not in the lock');
+    else if (lockedSources.has(source)) states.push('installed, but not in the lock');
     return { kind, effective, source, states, files };
   };
   const installed = new Set(items.map(itemKey));

@@ -15,7 +15,7 @@ import type { PlannedItem } from '../plan/plan-items.js';
 import { type InstallPlan, planAvailable } from '../plan/plans.js';
 import { removeUnusedClones } from '../sources/clones.js';
 import { fetchSource } from '../sources/fetch.js';
-import { type AvailableItem, loadSourceTrees } from '../sources/load.js';
+import { type AvailableItem, availableKey, loadSourceTrees } from '../sources/load.js';
 import { parseLocation, type SourceLocation } from '../sources/location.js';
 import { toRecord } from '../sources/register.js';
 import { loadSources, printSources, type SourceRecord } from '../state.js';
@@ -173,8 +173,6 @@ function findItems(
   });
 }
 
-const keyOf = ({ source, item }: AvailableItem): string => itemKey({ ...item, source: source.record.id });
-
 // An item is taken over with everything that it refers to, or not at all. What wield installed before stays as it is.
 function chooseItems(
   found: readonly FoundItem[],
@@ -185,10 +183,10 @@ function chooseItems(
   const { items: installed } = inventory.installed;
   const done = new Set(installed.map(itemKey));
   const owners = new Map(installed.flatMap((one) => one.links.map((path) => [linkKey(path), itemKey(one)] as const)));
-  const mindItems = new Map(found.map((one) => [keyOf(one), one.of]));
+  const mindItems = new Map(found.map((one) => [availableKey(one), one.of]));
   const links = new Set(state.items.flatMap((item) => linksInto(item, state)).map(({ path }) => linkKey(path)));
   return found.filter((one) => {
-    if (done.has(keyOf(one))) return false;
+    if (done.has(availableKey(one))) return false;
     const why = findObstacle(one, { inventory, state, owners, mindItems, links });
     if (why !== undefined) left.push({ what: `${one.of.kind} ${one.of.name}`, why });
     return why === undefined;
@@ -213,7 +211,7 @@ function findReplaced(
 ): ReadonlyMap<string, readonly Link[]> {
   const replaces = new Map<string, Link[]>();
   const taken = new Map(planned.map((one) => [one.key, one]));
-  const keys = new Map(found.map((one) => [one.of, keyOf(one)]));
+  const keys = new Map(found.map((one) => [one.of, availableKey(one)]));
   for (const item of state.items) {
     const one = taken.get(keys.get(item) ?? '');
     const stays = (link: Link): boolean => one === undefined || !replacesLink(one, link);
