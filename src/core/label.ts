@@ -1,5 +1,7 @@
 // Labels: what the results of a tool contain or a call of it does, and which of them entered a session (FLW-1).
 
+import { quoteOutside } from './text.js';
+
 /** A label that entered a session. */
 export interface EnteredLabel {
   /** Its name, such as `untrusted`. */
@@ -63,4 +65,10 @@ function isLater(until: number | undefined, before: number): boolean {
 /** Returns the labels that still count. */
 export function withoutExpired(labels: readonly EnteredLabel[], now: number): readonly EnteredLabel[] {
   return labels.filter(({ until }) => until === undefined || until > now);
+}
+
+/** Returns `untrusted from fetch_page, 2026-11-18 10:32Z`, for people. */
+export function describeLabel({ label, tool, at }: EnteredLabel): string {
+  const time = new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+  return `${label} from ${quoteOutside(tool, 64)}, ${time}Z`;
 }

@@ -37,6 +37,8 @@ export interface Routes {
   'POST /api/approvals/:id': { response: { readonly approval: ApprovalItem } };
   /** 5. Denies several pending calls. */
   'POST /api/approvals': { response: { readonly denied: readonly string[] } };
+  /** 5. What sessions have read, which rules depend on. */
+  'GET /api/labels': { response: { readonly sessions: readonly SessionItem[] } };
   /** 6. Which rule decides, for any caller and input. */
   'POST /api/explain': { response: Explained };
   /** 7. The newest calls of the audit log, oldest first, and calls that run now, of all processes. */
@@ -195,6 +197,15 @@ export interface ApprovalItem {
   readonly until: string | null;
   /** Why a person denied it. */
   readonly note?: string;
+}
+
+/** A session that labels entered. */
+export interface SessionItem {
+  readonly id: string;
+  /** Whose session it is. */
+  readonly of: string;
+  /** Each label with the tool that brought it and when. */
+  readonly labels: readonly string[];
 }
 
 export interface Explained {

@@ -1,11 +1,10 @@
 // `wield approvals sessions` and `clear`: shows what sessions have read, and forgets it.
 
 import { assertPerson } from '../../core/caller.js';
-import type { LabelAdmin } from '../../core/label.js';
+import { describeLabel, type LabelAdmin } from '../../core/label.js';
 import { spellOut } from '../../core/text.js';
 import { unknownSession } from '../../policy/session-labels.js';
 import { usesFleet } from '../fleet.js';
-import { describeLabel } from '../labels.js';
 import { printJson } from '../print.js';
 import { usageError, type VerbCall } from '../verb.js';
 

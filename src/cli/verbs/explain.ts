@@ -3,14 +3,13 @@
 import { CALLERS, type Caller, type CallerName } from '../../core/caller.js';
 import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { parseJson } from '../../core/json.js';
-import { type EnteredLabel, isLabel } from '../../core/label.js';
+import { describeLabel, type EnteredLabel, isLabel } from '../../core/label.js';
 import { quoteOutside, revealHidden, shortenPath } from '../../core/text.js';
 import type { DoorOptions, Explanation, RuleText } from '../../core/toolbox.js';
 import type { NodeToolbox } from '../../node.js';
 import { unknownSession } from '../../policy/session-labels.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
 import { inputName, readInput } from '../input.js';
-import { describeLabel } from '../labels.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { option, usageError, type Verb, type VerbCall } from '../verb.js';

@@ -11,7 +11,7 @@ import { onMove } from './keys.js';
 import { askPermission, permission } from './notify.js';
 import { Chip, Code, Diff, Empty, ErrorBox, Facts, TextInput } from './parts.js';
 import { approvals, hasApprovals, loadApprovals, pending, session } from './store.js';
-import { useTask } from './use-request.js';
+import { useFetch, useTask } from './use-request.js';
 
 /** What identifies the shown plan: another plan under the same id is not selected. */
 const keyOf = ({ id, digest }: ApprovalItem): string => `${id} ${digest}`;
@@ -66,7 +66,22 @@ function Inbox() {
       {others.map((item) => (
         <ApprovalCard key={keyOf(item)} item={item} isSelected={false} />
       ))}
+      <ReadBySessions />
     </section>
+  );
+}
+
+// Why a rule asks in one session and not in another.
+function ReadBySessions() {
+  const { value, error } = useFetch(() => request('GET /api/labels'), [approvals.value]);
+  const sessions = value.value?.sessions ?? [];
+  return (
+    <>
+      <ErrorBox error={error.value} />
+      {sessions.length > 0 && <h2>Read by sessions</h2>}
+      <Facts rows={sessions.map(({ id, of, labels }) => [`${of} ${id}`, labels.join('; ')])} />
+      {sessions.length > 0 && <p class="note">wield approvals clear ID forgets what a session has read.</p>}
+    </>
   );
 }
 

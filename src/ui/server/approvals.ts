@@ -2,6 +2,8 @@
 
 import type { CallerKind } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
+import { describeLabel } from '../../core/label.js';
+import { quoteOutside } from '../../core/text.js';
 import type { Approval, NodeToolbox } from '../../node.js';
 import { approvalRows, changeLines } from '../../policy/approval-text.js';
 import type { ApprovalState } from '../../policy/approvals.js';
@@ -12,7 +14,7 @@ import type { Handlers } from './route.js';
 // Those of the fleet, if this is one of its fronts.
 type Store = NodeToolbox['state']['sharedApprovals'];
 
-type Names = 'GET /api/approvals' | 'POST /api/approvals/:id' | 'POST /api/approvals';
+type Names = 'GET /api/labels' | 'GET /api/approvals' | 'POST /api/approvals/:id' | 'POST /api/approvals';
 
 export function createApprovalRoutes({ toolbox }: PageParts): Handlers<Names> {
   return {
@@ -20,6 +22,16 @@ export function createApprovalRoutes({ toolbox }: PageParts): Handlers<Names> {
       const store = toolbox.state.sharedApprovals;
       const approvals = await store.list();
       return { approvals: await Promise.all(approvals.map((approval) => toApprovalItem(store, approval))) };
+    },
+    'GET /api/labels': async () => {
+      const sessions = await toolbox.state.labels.list();
+      return {
+        sessions: sessions.map(({ id, of, labels }) => ({
+          id,
+          of: quoteOutside(of, 80),
+          labels: labels.map(describeLabel),
+        })),
+      };
     },
     'POST /api/approvals/:id': async ({ params, body }) => {
       const store = toolbox.state.sharedApprovals;

@@ -3,6 +3,7 @@
 import { describe, expect } from 'vitest';
 import { askFor, createAskingWorkspace } from '../../support/approvals.js';
 import { json, wield } from '../../support/cli.js';
+import { createLabelled, inSession } from '../../support/labelled.js';
 import { openPage } from '../../support/page.js';
 import { share } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
@@ -32,6 +33,22 @@ describe('the inbox', () => {
     expect(again).toBe(id);
     const second = await find(await askFor(workspace, 'second'));
     expect(second.changes.lines.join('\n')).toMatch(/-.*first[\s\S]*\+.*second/);
+  });
+
+  spec('FLW-8', 'shows what sessions have read', async () => {
+    const workspace = createLabelled();
+    const page = await openPage(workspace);
+    expect((await page.get('/api/labels')).json).toEqual({ sessions: [] });
+    const toolbox = workspace.open();
+    for (const ref of ['read_mail', 'fetch_page']) await toolbox.call(ref, {}, { caller: inSession('one') });
+    const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\dZ`;
+    const labels = ['private from read_mail', 'untrusted from fetch_page'].map((text) =>
+      expect.stringMatching(new RegExp(`^${text}, ${time}$`)),
+    );
+    const { sessions } = (await page.get('/api/labels')).json;
+    expect(sessions).toEqual([{ id: expect.stringMatching(/^[0-9a-f]{16}$/), of: 'model mcp', labels }]);
+    await wield(workspace, ['approvals', 'clear', sessions[0].id]);
+    expect((await page.get('/api/labels')).json).toEqual({ sessions: [] });
   });
 
   spec('UI-8', 'decides nothing for another plan, and nothing twice', async () => {
