@@ -26,9 +26,9 @@ export function createJsonSchema(
   let check: ((value: Json) => Promise<Check>) | undefined;
   return {
     json,
-    async check(value) {
+    check(value) {
       check ??= createCheck(inspected ? inspectSchema(json, { foreign: true }) : json, closed);
-      return await check(value);
+      return check(value);
     },
   };
 }

@@ -11,6 +11,7 @@ import {
   countSteps,
   endTurn,
   every,
+  isTurnOver,
   isValid,
   MAX_STEPS,
   MAX_STEPS_IN_ALL,
@@ -31,7 +32,7 @@ export function createCheck(json: JsonSchema, closed: boolean): (value: Json) =>
 }
 
 async function check(visit: Visit, value: Json): Promise<Check> {
-  await nextTurn();
+  if (isTurnOver()) await nextTurn();
   const run = new Run();
   try {
     let valid = counted(run, () => visit(value, run, undefined));
@@ -53,7 +54,7 @@ async function checkDeferred(first: boolean, run: Run): Promise<boolean> {
   for (const { count, check, path } of run.deferred) {
     for (let entry = 0; entry < count; entry++) {
       if (run.isFull) return false;
-      await nextTurn();
+      if (isTurnOver()) await nextTurn();
       run.restart(path);
       if (!counted(run, () => check(entry))) valid = false;
       steps -= MAX_STEPS - run.left;
