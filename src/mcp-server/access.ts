@@ -1,5 +1,6 @@
 // Access control of the HTTP server: Host, Origin and bearer token, checked before the body is read (SRV-5).
 
+import { orNothing } from '../core/error.js';
 import { isSecret } from '../net/bearer.js';
 import type { TokenFault } from '../net/claims.js';
 import type { Identity } from './identity.js';
@@ -127,7 +128,7 @@ function parseHost(text: string): URL | undefined {
 }
 
 function parseUrl(url: string): URL | undefined {
-  return URL.canParse(url) ? new URL(url) : undefined;
+  return orNothing(() => new URL(url));
 }
 
 function forbidden(message: string): Refusal {

@@ -159,7 +159,7 @@ export function toApprovalAnswer({ action, content }: ElicitAnswer): ApprovalAns
 
 /** Whether a message, or one of several, answers a question of `toApprovalForm` with consent. */
 export function carriesConsent(body: Json): boolean {
-  return [body].flat().some((message) => {
+  return (Array.isArray(body) ? body : [body]).some((message) => {
     if (!isRecord(message)) return false;
     const { result, params } = message;
     const responses = isRecord(params) && isRecord(params.inputResponses) ? Object.values(params.inputResponses) : [];
