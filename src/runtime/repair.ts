@@ -81,6 +81,7 @@ function repairInput(input: Json, schema: JsonSchema, switches: readonly string[
 
 // The only branch of a union that a value can mean: by its type, required properties and constants.
 function findBranch(value: Json, here: SchemaNode, root: JsonSchema): SchemaNode | undefined {
+  if (here.anyOf === undefined && here.oneOf === undefined) return undefined;
   const branches = [here.anyOf, here.oneOf]
     .flatMap((list) => (Array.isArray(list) ? list : []))
     .map((branch) => followRef(branch, root));
