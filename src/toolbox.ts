@@ -154,7 +154,7 @@ export const QUIET: World = {
   env: {},
   home: undefined,
   platform: 'none',
-  now: () => performance.timeOrigin + performance.now(),
+  now: () => Date.now(),
   monotonic: () => performance.now(),
   debug: () => {},
   debugging: false,
