@@ -76,6 +76,29 @@ describe('specifiers', () => {
     expect(one('f\\(x\\)', 'f(x)')).toBe(true);
   });
 
+  spec('SEL-6', 'takes a text in braces for a set of one', () => {
+    const one = (pattern: string, value: unknown) => matches(`t(v=${pattern})`, tool('t'), { v: value });
+    for (const text of ['team@corp.example', 'a', 'a-b_c/d', 'a.b', '12', 'ä'])
+      expect([text, one(`{${text}}`, text), one(`{${text}}`, `{${text}}`), one(`{${text}}`, `${text}x`)]).toEqual([
+        text,
+        true,
+        true,
+        false,
+      ]);
+    for (const [pattern, value] of [
+      ['{a*}', 'ab'],
+      ['{*}', 'a'],
+      ['x{a}', 'xa'],
+      ['{a}x', 'ax'],
+      ['\\{a\\}', 'a'],
+      ['{}', ''],
+      ['{{a}}', 'a'],
+    ] as const)
+      expect([pattern, one(pattern, value)]).toEqual([pattern, false]);
+    expect([one('{1..3}', '2'), one('{a,b}', 'b'), one('{*}', { a: 1 })]).toEqual([true, true, true]);
+    expect(matches('run{a}', tool('runa'), {})).toBe(false);
+  });
+
   spec('SEL-2', 'does not match missing or inherited arguments', () => {
     for (const input of [undefined, null, {}, { v: undefined }, 'v', ['v']]) {
       expect(matches('t(v=*)', tool('t'), input)).toBe(false);

@@ -66,6 +66,8 @@ describe.concurrent('rules over what a session has read', () => {
     const sends = (to: string): Promise<string> => outcome(toolbox, 'send_mail', caller, { to });
     expect(await sends('team@corp.example')).toBe('ran');
     expect(await sends('mallory')).toBe('needs_approval');
+    workspace.config(rules('send_mail(to={team@corp.example},$policy=allow)'));
+    expect([await sends('team@corp.example'), await sends('ada')]).toEqual(['ran', 'needs_approval']);
     workspace.config(rules('*($policy=allow)'));
     expect(await sends('team@corp.example')).toBe('needs_approval');
     // Nobody but the user exempts anything.
