@@ -14,6 +14,7 @@ import type { InstallPlan } from '../install/plan/plans.js';
 import { describeSigner } from '../install/sources/signature.js';
 import { toInstallEnvironment, toRecoveryEnvironment } from '../install/toolbox-environment.js';
 import { ASKS, ask, confirm, RUN_HOOKS } from './consent.js';
+import { printWarning } from './print.js';
 import { showShare, showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
 import { type FlagHelp, toggle, type VerbCall } from './verb.js';
@@ -109,8 +110,8 @@ function createReporter(terminal: Terminal): InstallEnvironment['report'] {
       terminal.err(`  ${terminal.paint('dim', '|', 'err')} ${quoteOutside(text, 2000)}\n`);
       return;
     }
-    const label = kind === 'warning' ? terminal.paint('yellow', 'warning', 'err') : 'note   ';
-    terminal.err(`${label}  ${sanitize(text)}\n`);
+    if (kind === 'warning') printWarning(terminal, sanitize(text));
+    else terminal.err(`note     ${sanitize(text)}\n`);
   };
 }
 

@@ -14,6 +14,7 @@ import { describePackage, findPackage, isExact, type RunPackage } from '../upstr
 import { type Resolved, resolvePackage } from '../upstream/pins/resolve.js';
 import { type InstallOptions, installPin } from '../upstream/pins/start.js';
 import { withInstalling } from './installing.js';
+import { printWarning } from './print.js';
 import { showTransient } from './status-line.js';
 import type { VerbCall } from './verb.js';
 
@@ -102,8 +103,7 @@ function toLocked(
 /** Warns about a package without an exact version, and about one that cannot be pinned (UPS-123). */
 export function warnAboutVersion({ terminal }: VerbCall, server: ServerEntry, pin: PinnedServer | undefined): void {
   const wanted = packageOf(server);
-  const warn = (text: string): void =>
-    terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${spellOut(text)}\n`);
+  const warn = (text: string): void => printWarning(terminal, spellOut(text));
   if (wanted === undefined) {
     const runner = runnerOf(server);
     if (runner !== undefined) warn(`not pinned: what ${runner} runs here can change at every start`);

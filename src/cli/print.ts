@@ -47,6 +47,11 @@ export function printError(terminal: Terminal, given: ErrorValue): void {
   terminal.err(errorText(error, words));
 }
 
+/** Prints a warning, which the caller has made safe for a terminal. */
+export function printWarning(terminal: Terminal, text: string): void {
+  terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${text}\n`);
+}
+
 /** Names commands instead of tools. */
 export function toShellHint({ hint }: ErrorValue): string | undefined {
   return hint?.replace(/(?<![\w-])context_(\w+)/g, (_, word: string) => `wield context ${word.replaceAll('_', '-')}`);

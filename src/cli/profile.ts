@@ -4,6 +4,7 @@ import { formatPosition } from '../core/problem.js';
 import { nearest, quoteOutside, shortenPath } from '../core/text.js';
 import { MODES, type Mode } from '../core/view.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
+import { printWarning } from './print.js';
 import { option, usageError, type VerbCall } from './verb.js';
 
 export const PROFILE = option('NAME', 'Only what this profile of the configuration allows', {
@@ -38,8 +39,7 @@ export async function warnOfProfile({ flags, terminal }: VerbCall, toolbox: Node
   const { policy, settings } = state.snapshot();
   for (const problem of ruleProblems({ rules: rulesOf(profile), survey, view: settings.view, policy })) {
     const place = formatPosition(shortenPath(problem.path, workspace.workdir, machine.world.home), problem);
-    const label = terminal.paint('yellow', 'warning', 'err');
-    terminal.err(`${label}  ${quoteOutside(`${place} ${problem.message}; ${problem.hint}`, 2000)}\n`);
+    printWarning(terminal, quoteOutside(`${place} ${problem.message}; ${problem.hint}`, 2000));
   }
 }
 

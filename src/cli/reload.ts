@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { quoteOutside } from '../core/text.js';
 import type { NodeToolbox } from '../node.js';
+import { printWarning } from './print.js';
 import type { VerbCall } from './verb.js';
 
 export interface ReloadOptions {
@@ -19,7 +20,7 @@ export interface ReloadOptions {
 export function reportReloads(call: VerbCall, toolbox: NodeToolbox, { what, onHangup }: ReloadOptions): () => void {
   const { terminal } = call;
   const read = () => toolbox.state.configuration();
-  const warn = (text: string): void => terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${text}\n`);
+  const warn = (text: string): void => printWarning(terminal, text);
   const { serve: started } = read().settings;
   const isUsed = started.auth.length + started.tokens.length > 0;
   let { fault } = read();

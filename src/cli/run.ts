@@ -11,7 +11,7 @@ import { findAlias } from './aliases.js';
 import { type CommandWord, findCommandWord, parseVerbArguments } from './command-line.js';
 import { type Io, resolvePath } from './io.js';
 import { createOwnFlags, type OwnFlags } from './own-flags.js';
-import { printError, printHelp, printJson, toShellHint } from './print.js';
+import { printError, printHelp, printJson, printWarning, toShellHint } from './print.js';
 import { createWaitLine } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { isCommand, mentionTool, toolCommand } from './tool-command.js';
@@ -151,14 +151,13 @@ async function withToolbox<T>(
 
 function toToolboxOptions({ terminal, own }: Setup) {
   const { env, now } = terminal.io;
-  const warning = terminal.paint('yellow', 'warning', 'err');
   return {
     env,
     now,
     broker: true,
     telemetry: true,
     debug: own.debug,
-    warn: (message: string) => terminal.err(`${warning}  ${sanitize(message)}\n`),
+    warn: (message: string) => printWarning(terminal, sanitize(message)),
   };
 }
 

@@ -5,6 +5,7 @@ import { ToolError, toToolError } from '../core/error.js';
 import { count } from '../core/text.js';
 import { readTextFile, statIdentity } from '../files/read.js';
 import { resolvePath } from './io.js';
+import { printWarning } from './print.js';
 import type { Terminal } from './terminal.js';
 import { usageError, type VerbCall } from './verb.js';
 
@@ -35,9 +36,7 @@ export function openTokenFile(file: string, terminal: Terminal): () => readonly 
       terminal.err(`  read ${count(tokens.length, 'token')} from ${file} again\n`);
     } catch (error) {
       // Without tokens everyone would be let in.
-      terminal.err(
-        `${terminal.paint('yellow', 'warning', 'err')}  ${toToolError(error).message}; the old tokens stay valid\n`,
-      );
+      printWarning(terminal, `${toToolError(error).message}; the old tokens stay valid`);
     }
     return tokens;
   };

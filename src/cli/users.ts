@@ -12,6 +12,7 @@ import { createVerifier } from '../net/tokens.js';
 import type { NodeToolbox } from '../node.js';
 import { expandCredentials } from '../upstream/entries/expand.js';
 import { type LoginUser, toUserKey } from '../upstream/login/user.js';
+import { printWarning } from './print.js';
 import { openTokenFile } from './tokens.js';
 import { usageError, type VerbCall } from './verb.js';
 
@@ -108,9 +109,8 @@ function createUsers(
     profile === undefined || state.configuration().profiles.has(profile);
   for (const { identity } of named) {
     if (isLimited(identity)) continue;
-    const label = call.terminal.paint('yellow', 'warning', 'err');
     const what = `[serve.tokens.${identity.user}] names the unknown profile "${quoteOutside(identity.profile!, 60)}"`;
-    call.terminal.err(`${label}  ${what}: its token lets nobody in\n`);
+    printWarning(call.terminal, `${what}: its token lets nobody in`);
   }
   const refuse = (reason: string): TokenFault => {
     debug(`a token was refused: ${reason}`);
