@@ -14,6 +14,8 @@ import { readSandbox } from './sandbox.js';
 export interface ServerFinding extends Finding {
   readonly severity: 'error' | 'warning';
   readonly keyPath: readonly string[];
+  /** Whether it is about a secret in plain text. */
+  readonly isSecret?: boolean;
 }
 
 export interface ServerReading {
@@ -131,11 +133,13 @@ export function readServer(name: string, value: unknown, source: ServerSource): 
     const shared = entry.owner === 'workspace' ? ', readable by everyone with this checkout' : '';
     if (other !== undefined) warn(keyPath, 'is a reference of another program, which wield does not read', other);
     else
-      warn(
+      findings.push({
+        severity: 'warning',
+        isSecret: true,
         keyPath,
-        `contains a secret in plain text${shared}`,
-        'write ${VAR} and set that variable, or file:~/path to a file that only you can read; then rotate the secret',
-      );
+        message: `contains a secret in plain text${shared}`,
+        hint: 'write ${VAR} and set that variable, or file:~/path to a file that only you can read; then rotate the secret',
+      });
   }
   return { entry: findings.some(({ severity }) => severity === 'error') ? undefined : entry, findings };
 }

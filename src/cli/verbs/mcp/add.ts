@@ -27,7 +27,7 @@ import { assertUnchanged, changeConfig, checkServerName, findClientEnvironment, 
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { outcomeOf, printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
 import { installServer, lockServer, packageOf, pinServer, toPinJson, warnAboutVersion } from '../../pin-server.js';
-import { printJson } from '../../print.js';
+import { printJson, printWarning } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE, STRAY_FLAG } from './server.js';
@@ -216,7 +216,7 @@ function ownServer(): ToolError {
 // The program may be installed later, or on another machine.
 function warnIfMissing(terminal: Terminal, program: string | undefined, { machine: { world } }: NodeToolbox): void {
   if (program === undefined || /[/$]/.test(program) || findProgram(program, searchPath(world)) !== undefined) return;
-  terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${spellOut(program)} is not on your PATH\n`);
+  printWarning(terminal, `${spellOut(program)} is not on your PATH`);
 }
 
 // The entry of a user applies in every directory.
@@ -224,9 +224,9 @@ function warnIfRelative(terminal: Terminal, command: readonly string[], cwd: str
   const isHere = (word: string): boolean => !isAbsolute(word) && statOrNothing(join(cwd, word))?.isFile() === true;
   const file = command.find((word) => /[./]/.test(word) && isHere(word));
   if (file === undefined) return;
-  const warning = terminal.paint('yellow', 'warning', 'err');
-  terminal.err(
-    `${warning}  ${spellOut(file)} is found from this directory only; write ${spellOut(join(cwd, file))}, or pass --scope project\n`,
+  printWarning(
+    terminal,
+    `${spellOut(file)} is found from this directory only; write ${spellOut(join(cwd, file))}, or pass --scope project`,
   );
 }
 
@@ -284,9 +284,9 @@ function toServer(
   }
   const [first] = findings;
   if (first === undefined) return server!;
-  const { keyPath, message, hint } = first;
+  const { keyPath, message, hint, isSecret } = first;
   const where = spellOut(keyPath.join('.'));
-  if (!message.includes('plain text')) throw new ToolError('usage', `${where}: ${message}`, { hint });
+  if (!isSecret) throw new ToolError('usage', `${where}: ${message}`, { hint });
   throw new ToolError('usage', `${where}: would write a secret to a file in plain text`, {
     hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
   });
