@@ -1,12 +1,12 @@
 // Merges the tools of all origins into one listing in which each name occurs once.
 
-import { fileURLToPath } from 'node:url';
 import type { Upstream } from '../core/format.js';
 import { withoutReservedTags } from '../core/name.js';
 import { type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
 import { isSameCommand, type ShadowedTool, type Tool } from '../core/tool.js';
+import { fromFileUri } from '../files/within.js';
 import type { DirectoryListing } from './entry.js';
 
 /** Who sees a built-in tool: everyone, models only, or nobody (callable by name). */
@@ -97,7 +97,7 @@ export function withoutReserved(tool: Tool): ReturnType<typeof withoutReservedTa
 
 /** Returns what a problem names as the file of a tool. */
 export function pathOf({ name, origin: { uri } }: Tool): string {
-  return uri?.startsWith('file:') ? fileURLToPath(uri) : (uri ?? name);
+  return fromFileUri(uri) ?? uri ?? name;
 }
 
 export function byName(a: Tool, b: Tool): number {

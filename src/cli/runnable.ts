@@ -1,8 +1,8 @@
 // What trust in a workspace lets models run: its tools and servers. Starts nothing.
 
-import { fileURLToPath } from 'node:url';
 import { quoteOutside, shortenPath, spellOut } from '../core/text.js';
 import { needsTrust, type Tool } from '../core/tool.js';
+import { fromFileUri } from '../files/within.js';
 import type { NodeToolbox } from '../node.js';
 import { describeServer } from '../upstream/entries/mask.js';
 import { ask, mayConfirm } from './consent.js';
@@ -39,7 +39,7 @@ export async function findRunnable({ state, workspace, machine, list }: NodeTool
     .map(({ name, origin }) => ({
       name,
       format: origin.format,
-      file: origin.uri === null ? '' : short(toFile(origin.uri)),
+      file: origin.uri === null ? '' : short(fromFileUri(origin.uri) ?? origin.uri),
     }));
   return { tools, servers };
 }
@@ -81,8 +81,4 @@ export function printRunnable(terminal: Terminal, { tools, servers }: Runnable):
       ['NAME', 'FORMAT', 'RUNS', 'FILE'],
       rows.map(([name, format, runs, file]) => [name!, format!, runs!, quoteOutside(file!, MAX_SHOWN)]),
     );
-}
-
-function toFile(uri: string): string {
-  return uri.startsWith('file:') ? fileURLToPath(uri) : uri;
 }

@@ -1,6 +1,7 @@
 // Neutralizes the output of tools on a terminal: escape sequences other than colours are shown, not executed.
 
 import { StringDecoder } from 'node:string_decoder';
+import { reveal } from '../core/text.js';
 
 // Control characters except tab, newline and carriage return, and characters that reorder a line.
 const UNSAFE_OR_COLOUR =
@@ -17,7 +18,7 @@ export function createVisibleOutput() {
   let coloured = false;
   const show = (text: string): string =>
     text.replace(UNSAFE_OR_COLOUR, (found) => {
-      if (!isColour(found)) return code(found) + found.slice(1);
+      if (!isColour(found)) return reveal(found) + found.slice(1);
       coloured = found !== RESET && found !== '\u001b[m';
       return found;
     });
@@ -45,8 +46,4 @@ export function toVisible(text: string): string {
 // Text that is concealed could be taken for something else when it is copied.
 function isColour(found: string): boolean {
   return found.length > 1 && !/(?:^|[[;:])0*8(?:[;:m]|$)/.test(found.replace(EXTENDED, '0'));
-}
-
-function code(character: string): string {
-  return `<U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`;
 }

@@ -238,6 +238,11 @@ export function escapePointer(key: string): string {
   return /[~/]/.test(key) ? key.replace(/~/g, '~0').replace(/\//g, '~1') : key;
 }
 
+/** Returns the key that `escapePointer` escaped. */
+export function unescapePointer(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
 /** Formats keys and indices, from the whole value to a part of it, as JSON Pointer. */
 export function toPointer(path: readonly (string | number)[]): string {
   return path.map((step) => `/${escapePointer(String(step))}`).join('');

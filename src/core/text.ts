@@ -30,7 +30,8 @@ export function spellOut(text: string): string {
   return revealHidden(line).replace(/(?! )\p{Zs}|\u2800/gu, reveal);
 }
 
-function reveal(character: string): string {
+/** Returns the code point of a character: `<U+200B>`. */
+export function reveal(character: string): string {
   return `<U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}>`;
 }
 

@@ -2,7 +2,7 @@
 
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, sep } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { orNothing } from '../core/error.js';
 
 /** Whether `path` is `directory` or below it; does not resolve links. */
@@ -24,4 +24,9 @@ export function realPath(path: string): string | undefined {
 /** Returns the `file:` URI of an absolute path. */
 export function toFileUri(path: string): string {
   return pathToFileURL(path).href;
+}
+
+/** Returns the path of a `file:` URI, without its fragment; undefined for any other, and for one of another host. */
+export function fromFileUri(uri: string | null): string | undefined {
+  return uri?.startsWith('file:') ? orNothing(() => fileURLToPath(uri)) : undefined;
 }

@@ -1,7 +1,15 @@
 // Repairs the input of a call where a schema says what was meant: null for a missing value, JSON in a string (RUN-4).
 
 import { orNothing } from '../core/error.js';
-import { escapePointer, isRecord, type Json, type JsonObject, parseJson, toJson } from '../core/json.js';
+import {
+  escapePointer,
+  isRecord,
+  type Json,
+  type JsonObject,
+  parseJson,
+  toJson,
+  unescapePointer,
+} from '../core/json.js';
 import type { Repair } from '../core/result.js';
 import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
 import type { Settings } from '../core/settings.js';
@@ -107,9 +115,7 @@ function mayFit(value: Json, branch: SchemaNode, root: JsonSchema): boolean {
 /** Returns the parameters that were given as null and dropped. */
 export function droppedNulls(repairs: readonly Repair[]): readonly string[] {
   return repairs.flatMap(({ path, repair }) =>
-    repair === NULL_AS_ABSENT && !path.includes('/', 1)
-      ? [path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~')]
-      : [],
+    repair === NULL_AS_ABSENT && !path.includes('/', 1) ? [unescapePointer(path.slice(1))] : [],
   );
 }
 

@@ -1,6 +1,5 @@
 // `wield call`: calls a tool with flags, JSON or stdin, and streams its output.
 
-import { fileURLToPath } from 'node:url';
 import { formatToolHelp } from '../../commands/index.js';
 import { inputTwice, parseTimeout, parseToolArguments, type ToolArguments } from '../../commands/input.js';
 import { contentText } from '../../commands/output.js';
@@ -13,6 +12,7 @@ import { quoteOutside, shortenPath } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { DoorOptions, Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
+import { fromFileUri } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
 import { describeLeft, describeRefused } from '../../process/sandbox/text.js';
 import { createApprove, createElicit } from '../approve.js';
@@ -145,8 +145,8 @@ export async function callTool(
 
 function describeOrigin({ origin }: Tool, { workspace, machine }: NodeToolbox): string {
   const { uri, format } = origin;
-  if (uri === null) return format;
-  return uri.startsWith('file://') ? shortenPath(fileURLToPath(uri), workspace.workdir, machine.world.home) : uri;
+  const file = fromFileUri(uri);
+  return file === undefined ? (uri ?? format) : shortenPath(file, workspace.workdir, machine.world.home);
 }
 
 /** Returns the options of a call by a person at this terminal. */

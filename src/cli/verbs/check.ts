@@ -2,14 +2,13 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Caller } from '../../core/caller.js';
 import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { isToolError } from '../../core/error.js';
 import { type Problem, toProblem } from '../../core/problem.js';
 import { count, sanitize } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
-import { isWithin, realPath } from '../../files/within.js';
+import { fromFileUri, isWithin, realPath } from '../../files/within.js';
 import { type CheckFinding, checkDirectory } from '../../formats/check.js';
 import { isDocument } from '../../formats/openapi/index.js';
 import type { SourceReport } from '../../install/sources/check.js';
@@ -122,7 +121,7 @@ async function findUnmarked(toolbox: NodeToolbox, directory: string): Promise<Ch
   // Without trust all calls of models are denied, whatever rules say.
   const caller = toolbox.workspace.trusted ? MODEL : CODE;
   for (const tool of (await toolbox.catalog.survey()).tools) {
-    const file = tool.origin.uri?.startsWith('file:') ? fileURLToPath(tool.origin.uri.split('#', 1)[0]!) : undefined;
+    const file = fromFileUri(tool.origin.uri);
     const word = findUnmarkedWord(tool);
     if (word === undefined || file === undefined || !isWithin(directory, file)) continue;
     const { verdict } = await toolbox.explain(tool.name, undefined, { caller });

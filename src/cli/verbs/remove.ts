@@ -2,12 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { assertPerson } from '../../core/caller.js';
 import { isToolError, ToolError } from '../../core/error.js';
 import { count, nearest, quoteOutside, shortenPath, spellOut } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import { isWithin } from '../../files/within.js';
+import { fromFileUri, isWithin } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
 import { renewTrust } from '../clients.js';
 import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
@@ -73,9 +72,9 @@ async function findFiles(
   if (tool === undefined) return undefined;
   const { owner, uri, source, server } = tool.origin;
   if (owner !== 'workspace' && owner !== 'user') throw notRemovable(tool, source ?? server ?? '');
-  if (uri === null || !uri.startsWith('file:')) throw notRemovable(tool, '');
-  const file = fileURLToPath(uri.replace(/#.*$/s, ''));
-  const shared = all.filter(({ origin }) => origin.uri?.replace(/#.*$/s, '') === uri.replace(/#.*$/s, ''));
+  const file = fromFileUri(uri);
+  if (file === undefined) throw notRemovable(tool, '');
+  const shared = all.filter(({ origin }) => fromFileUri(origin.uri) === file);
   // The directory of a skill belongs to its tools.
   const path = /^(?:tools\.json|SKILL\.md)$/i.test(file.split('/').at(-1)!) ? dirname(file) : file;
   const base = path.split('/').at(-1)!.replace(/\..*$/s, '');

@@ -1,6 +1,5 @@
 // Routes of the catalog: everything in it, with the state of each item and why; and finding what the page names.
 
-import { fileURLToPath } from 'node:url';
 import type { Caller, Verdict } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { memoize } from '../../core/memoize.js';
@@ -8,6 +7,7 @@ import type { Skill } from '../../core/skill.js';
 import { compareText, quoteOutside } from '../../core/text.js';
 import { needsTrust, type Tool } from '../../core/tool.js';
 import type { DoorOptions, Survey, Toolbox } from '../../core/toolbox.js';
+import { fromFileUri } from '../../files/within.js';
 import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
 import { describeStarting, type ServerState } from '../../upstream/catalog/format.js';
@@ -163,7 +163,8 @@ function isBuiltIn({ action, origin }: Pick<Tool, 'action' | 'origin'>): boolean
 }
 
 function fileOf({ origin: { uri } }: Tool): Place | undefined {
-  return uri?.startsWith('file://') ? { file: fileURLToPath(uri.replace(/[?#].*$/, '')), line: null } : undefined;
+  const file = fromFileUri(uri);
+  return file === undefined ? undefined : { file, line: null };
 }
 
 function describeOrigin({ origin }: Tool): string {

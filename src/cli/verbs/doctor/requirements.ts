@@ -1,10 +1,10 @@
 // The part of `wield doctor` about what tools and skills require.
 
-import { fileURLToPath } from 'node:url';
 import type { Problem } from '../../../core/problem.js';
 import { describeRequirements, joinRequirements, type Requirements } from '../../../core/requirements.js';
 import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
+import { fromFileUri } from '../../../files/within.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findMissing, type Missing, missingOf } from '../../../process/requirements.js';
 import type { HealthCheck } from '../../../ui/api.js';
@@ -33,7 +33,7 @@ export async function checkRequirements(
     // Those of a skill are in the list already.
     if (requires === undefined || tool.traits.text === true || tool.traits.ofSkill === true) continue;
     const missing = await missingOf({ ...tool, traits: { ...tool.traits, requires } }, world, { workdir, settings });
-    all.push({ name: tool.name, path: pathOf(tool), requires, missing });
+    all.push({ name: tool.name, path: fromFileUri(tool.origin.uri) ?? '', requires, missing });
   }
   const met = all.filter(({ missing }) => missing.length === 0);
   const listed = met.map(({ name, requires }) => `${name} (${describeRequirements(requires)})`).join(', ');
@@ -55,8 +55,4 @@ export async function checkRequirements(
 function requirementsOf({ traits, action }: Tool): Requirements | undefined {
   const env = action.kind === 'process' && action.runs === 'script' ? (action.needs ?? []) : [];
   return joinRequirements([traits.requires, { programs: [], env }]);
-}
-
-function pathOf({ origin: { uri } }: Tool): string {
-  return uri?.startsWith('file:') ? fileURLToPath(uri) : '';
 }

@@ -1,7 +1,6 @@
 // Finds rules, names and sandboxes of the configuration that have no effect.
 
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isRecord } from '../../../core/json.js';
 import type { Problem } from '../../../core/problem.js';
 import type { AllowList, Policy, Rule } from '../../../core/rule.js';
@@ -11,7 +10,7 @@ import { didYouMean } from '../../../core/text.js';
 import type { Tool } from '../../../core/tool.js';
 import type { Survey } from '../../../core/toolbox.js';
 import type { View } from '../../../core/view.js';
-import { realPath } from '../../../files/within.js';
+import { fromFileUri, realPath } from '../../../files/within.js';
 import type { NodeToolbox } from '../../../node.js';
 import { toSelected } from '../../../policy/selected-tool.js';
 import { findPathFault, toPath } from '../../../process/sandbox/profile.js';
@@ -159,9 +158,7 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
     if (sandbox === undefined || isKnown(sandbox.profile) || profiles.has(name)) return [];
     const message = `${name} asks for an unknown sandbox profile "${sandbox.profile}"`;
     const hint = suggest(sandbox.profile, [...BUILTIN_PROFILES, ...profiles.keys()]);
-    return [
-      { severity: 'warning', path: origin.uri?.startsWith('file:') ? fileURLToPath(origin.uri) : '', message, hint },
-    ];
+    return [{ severity: 'warning', path: fromFileUri(origin.uri) ?? '', message, hint }];
   });
   const ofConfiguration = entries.flatMap((entry) => {
     const [, name] = /^sandbox\.(.+)$/s.exec(entry.key) ?? [];

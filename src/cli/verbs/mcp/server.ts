@@ -2,6 +2,7 @@
 
 import { findJsonLine } from '../../../clients/forms/json.js';
 import { orNothing, ToolError } from '../../../core/error.js';
+import { unescapePointer } from '../../../core/json.js';
 import { nearest, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
 import { type HttpServer, mayStart, type ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
@@ -103,7 +104,7 @@ export function someOf(names: readonly string[]): string {
 export function findLine({ place }: ServerEntry): number | null {
   if (place.line !== null || place.pointer === null) return place.line;
   const steps = place.pointer.split('/').slice(1);
-  return orNothing(() => findJsonLine(readTextFile(place.file) ?? '', steps.map(unescapeStep))) ?? null;
+  return orNothing(() => findJsonLine(readTextFile(place.file) ?? '', steps.map(unescapePointer))) ?? null;
 }
 
 /** Formats where a server is configured: `.mcp.json:4`. */
@@ -114,8 +115,4 @@ export function describePlace(
   const line = findLine(server);
   const file = spellOut(shortenPath(server.place.file, workdir, world.home));
   return line === null ? file : `${file}:${line}`;
-}
-
-function unescapeStep(step: string): string {
-  return step.replaceAll('~1', '/').replaceAll('~0', '~');
 }
