@@ -229,7 +229,6 @@ function compareLocked(
   if (locked.commit !== item.commit) states.push('the lock has another commit');
   if (locked.sourceHash !== item.sourceHash) states.push('the lock has another source hash');
   const object = join(objects, item.object);
-  if (item.portable === undefined) return states;
   if (locked.installedHash !== item.portable.installed) states.push('the lock has another installed hash');
   if (
     existsSync(object) &&

@@ -40,13 +40,11 @@ export function nameChanges({ digests, hooks }: InstalledItem, directory: string
       return;
     }
     seen.add(path);
-    const known = digests === undefined ? undefined : Object.hasOwn(digests, path) ? digests[path] : null;
+    const known = Object.hasOwn(digests, path) ? digests[path] : undefined;
     if (!entry.isFile()) changes.push(`${path} is ${entry.isSymbolicLink() ? 'a link' : 'not a file'}`);
-    else if (known === null) changes.push(`added ${path}`);
-    else if (known !== undefined && isModified && isChanged(path, known, (mode & 0o111) !== 0))
-      changes.push(`changed ${path}`);
-    else if (isOwn && mode !== (known === undefined ? mode & 0o755 : known.startsWith('x') ? 0o755 : 0o644))
-      changes.push(`mode of ${path}`);
+    else if (known === undefined) changes.push(`added ${path}`);
+    else if (isModified && isChanged(path, known, (mode & 0o111) !== 0)) changes.push(`changed ${path}`);
+    else if (isOwn && mode !== (known.startsWith('x') ? 0o755 : 0o644)) changes.push(`mode of ${path}`);
   };
   // The mode is named by itself.
   const isChanged = (path: string, known: string, executable: boolean): boolean => {
@@ -58,7 +56,7 @@ export function nameChanges({ digests, hooks }: InstalledItem, directory: string
     return entries.length;
   };
   walk('');
-  for (const path of Object.keys(digests ?? {})) if (!seen.has(path)) changes.push(`removed ${path}`);
+  for (const path of Object.keys(digests)) if (!seen.has(path)) changes.push(`removed ${path}`);
   return changes.sort(compareText);
 }
 

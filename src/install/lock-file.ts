@@ -239,9 +239,9 @@ function relativeTo(directory: string, location: string): string {
 }
 
 function toLockedItem(item: InstalledItem): LockedItem {
-  const { kind, name, plugin = null, effective, commit, sourceHash, installedHash, portable } = item;
-  const { installed = installedHash, built = null } = portable ?? {};
-  return { kind, name, plugin, effective, commit, sourceHash, installedHash: installed, builtHash: built };
+  const { kind, name, plugin, effective, commit, sourceHash, portable } = item;
+  const { installed: installedHash, built: builtHash } = portable;
+  return { kind, name, plugin, effective, commit, sourceHash, installedHash, builtHash };
 }
 
 // One line per item, so that a change is a line in a diff.

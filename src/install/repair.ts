@@ -1,7 +1,7 @@
 // Repairs installed items: store paths, links and missing files (INS-40).
 
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { applyPlan } from './apply/apply.js';
 import { asideOf, isForeign, linksOf } from './apply/changes.js';
 import { commit, type StoreChange } from './apply/commit.js';
@@ -42,13 +42,6 @@ export function previewRepairs(environment: InstallEnvironment): readonly Repair
   return [...(planRestored(inventory)?.planned ?? []).map(toRestored), ...findRelinked(inventory).map(toRelinked)];
 }
 
-/** Replaces the links of skills that an older version named with a colon (INS-81). */
-export async function replaceOldLinks(environment: InstallEnvironment): Promise<readonly Repair[]> {
-  const isOld = ({ kind, effective, links }: InstalledItem): boolean =>
-    kind === 'skill' && links.some((path) => basename(path) === effective && effective.includes(':'));
-  return linkAgain(loadInventory(environment), isOld);
-}
-
 // Plans the items whose files are gone; undefined if there are none.
 function planRestored(inventory: Inventory): InstallPlan | undefined {
   const { installed, environment } = inventory;
@@ -78,7 +71,7 @@ interface Relinked {
   readonly created: readonly string[];
 }
 
-function findRelinked(inventory: Inventory, isChosen = (_: InstalledItem) => true): Relinked[] {
+function findRelinked(inventory: Inventory): Relinked[] {
   const { installed, environment } = inventory;
   const { paths } = environment;
   // The links as the source and the configuration have them now; the recorded ones if the item cannot be planned.
@@ -87,21 +80,19 @@ function findRelinked(inventory: Inventory, isChosen = (_: InstalledItem) => tru
     const now = planned.get(itemKey(item));
     return typeof now === 'object' && now.effective === item.effective ? now.links : linksOf(item);
   };
-  return installed.items
-    .filter(isChosen)
-    .flatMap((item) =>
-      existsSync(join(paths.objects, item.object)) ? (relink(item, wantedLinks(item), paths) ?? []) : [],
-    );
+  return installed.items.flatMap((item) =>
+    existsSync(join(paths.objects, item.object)) ? (relink(item, wantedLinks(item), paths) ?? []) : [],
+  );
 }
 
 function toRelinked({ item: { kind, effective }, created, change: { aside } }: Relinked): Repair {
   return { kind, effective, done: 'linked', links: created, aside };
 }
 
-async function linkAgain(inventory: Inventory, isChosen?: (item: InstalledItem) => boolean): Promise<Repair[]> {
+async function linkAgain(inventory: Inventory): Promise<Repair[]> {
   const { installed, environment } = inventory;
   const { paths } = environment;
-  const relinked = findRelinked(inventory, isChosen);
+  const relinked = findRelinked(inventory);
   if (relinked.length === 0) return [];
   const transaction = beginTransaction(paths);
   try {

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../core/error.js';
-import { isRecord, type JsonObject, mapValues } from '../core/json.js';
+import { isRecord, type JsonObject } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
 import { digestParts } from '../files/digest.js';
 import { makeDirectory } from '../files/make-directory.js';
@@ -106,9 +106,7 @@ function save(servers: Servers, { serversFile }: InstallPaths): void {
 function loadServers({ serversFile }: InstallPaths): Servers {
   if (!existsSync(serversFile)) return {};
   const { servers } = parseState(readStateFile(serversFile) ?? '', serversFile);
-  const known = isRecord(servers) ? (servers as unknown as Servers) : {};
-  // Records of older versions have no files.
-  return mapValues(known, (one) => ({ ...one, files: one.files ?? [] }));
+  return isRecord(servers) ? (servers as unknown as Servers) : {};
 }
 
 function readEntry({ object }: InstalledItem, { objects }: InstallPaths): JsonObject | undefined {

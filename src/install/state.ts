@@ -113,10 +113,10 @@ export interface InstalledItem {
   readonly source: string;
   readonly kind: ItemKind;
   readonly name: string;
-  /** Its path in the source; absent in records of older versions. */
-  readonly path?: string;
+  /** Its path in the source. */
+  readonly path: string;
   /** The plugin that it belongs to. */
-  readonly plugin?: string | null;
+  readonly plugin: string | null;
   readonly effective: string;
   readonly description: string | null;
   /** The stable path: a link to the object. */
@@ -128,11 +128,11 @@ export interface InstalledItem {
   /** Hash of the source form, before tokens are expanded (TOK-7). */
   readonly sourceHash: string;
   /** Hash of everything that was copied, including what hooks of the source created. */
-  readonly contentHash?: string;
+  readonly contentHash: string;
   /** Hash of the installed form, build results included. */
   readonly installedHash: string;
-  /** Hashes for the lock, independent of the place of the store; absent in records of older versions. */
-  readonly portable?: PortableHashes;
+  /** Hashes for the lock, independent of the place of the store. */
+  readonly portable: PortableHashes;
   readonly commit: string | null;
   /** The entrypoint, relative to the object; null if the tool has none. */
   readonly bin: string | null;
@@ -143,8 +143,8 @@ export interface InstalledItem {
   readonly references: readonly ResolvedReference[];
   /** Files of the source form. */
   readonly files: readonly string[];
-  /** Of the installed form, to name changes; absent in records of older versions. */
-  readonly digests?: FileDigests;
+  /** Of the installed form, to name changes. */
+  readonly digests: FileDigests;
   readonly since: string;
 }
 
@@ -180,16 +180,17 @@ function unreadable(file: string): ToolError {
   });
 }
 
+const TEXTS = [
+  ...['source', 'name', 'path', 'effective', 'store', 'object', 'build'],
+  ...['sourceHash', 'contentHash', 'installedHash'],
+];
+
 function isInstalledItem(value: unknown): value is InstalledItem {
   return (
     isRecord(value) &&
     isItemKind(value.kind) &&
-    ['source', 'name', 'effective', 'store', 'object', 'sourceHash', 'installedHash', 'build'].every(
-      (key) => typeof value[key] === 'string',
-    ) &&
+    TEXTS.every((key) => typeof value[key] === 'string') &&
     ['links', 'references', 'files'].every((key) => Array.isArray(value[key])) &&
-    isRecord(value.hooks) &&
-    (value.path === undefined || typeof value.path === 'string') &&
-    (value.digests === undefined || isRecord(value.digests))
+    ['hooks', 'portable', 'digests'].every((key) => isRecord(value[key]))
   );
 }

@@ -81,7 +81,7 @@ function listHooks({ sources, installed }: Inventory): ListedHook[] {
 function toState(event: 'build' | 'install' | 'uninstall', item: InstalledItem | undefined): ListedHook['state'] {
   if (event === 'uninstall') return null;
   if (item === undefined) return 'not installed';
-  const isRun = event === 'build' ? item.build === 'built' : item.portable?.built != null;
+  const isRun = event === 'build' ? item.build === 'built' : item.portable.built !== null;
   return isRun ? 'ran' : 'skipped';
 }
 

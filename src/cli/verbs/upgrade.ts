@@ -8,7 +8,6 @@ import type { InstallEnvironment } from '../../install/environment.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toRefusedJson } from '../../install/json.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
-import { replaceOldLinks } from '../../install/repair.js';
 import { addNested } from '../../install/sources/add.js';
 import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
@@ -210,7 +209,6 @@ export const sync: Verb = {
       // Sources that were listed since are registered; nothing of them is installed.
       const nested = [];
       for (const one of synced) nested.push(...(await addNested(one, environment)).added.filter(({ known }) => !known));
-      const replaced = dryRun ? [] : await replaceOldLinks(environment);
       if (json) {
         const sources = synced.map(({ record: { id, commit, ref, hooks }, before, scan }) => ({
           id,
@@ -233,8 +231,6 @@ export const sync: Verb = {
       }
       for (const { record, scan } of json ? [] : nested)
         terminal.out(`  ${sanitize(record.id)}  added  offers ${summarizeItems(scan.items)}\n`);
-      for (const link of json ? [] : replaced.flatMap(({ links }) => links))
-        terminal.out(`  linked   ${sanitize(link)}\n`);
       return 0;
     };
     return withInstalling(call, fetchAll, { copies: dryRun });

@@ -20,13 +20,10 @@ export async function acceptModified(
   environment: InstallEnvironment,
 ): Promise<InstalledItem[]> {
   const { paths, world } = environment;
-  const hashesOf = (object: string, { portable, installedHash }: InstalledItem) => ({
+  const hashesOf = (object: string, { portable }: InstalledItem) => ({
     installedHash: hashTree(object),
     digests: digestFiles(object),
-    portable: {
-      installed: portable?.installed ?? installedHash,
-      built: portableHash(object, { store: paths.store, home: world.home }),
-    },
+    portable: { ...portable, built: portableHash(object, { store: paths.store, home: world.home }) },
   });
   const { items, made } = loadInstalled(paths);
   const pinned = chosen.map(itemKey);

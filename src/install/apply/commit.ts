@@ -3,7 +3,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, systemReason, ToolError } from '../../core/error.js';
-import { anything, list, object, optional, string, strings } from '../../core/shape.js';
+import { anything, list, object, string, strings } from '../../core/shape.js';
 import { changedMeanwhile } from '../../files/change.js';
 import { namesIn } from '../../files/list.js';
 import { isLocked } from '../../files/lock.js';
@@ -135,11 +135,11 @@ interface Journal {
   readonly objects: readonly string[];
   /** Directories created for links. */
   readonly made: readonly string[];
-  /** Keys of the items whose tools are pinned at the end; absent in journals of older versions. */
-  readonly pinned?: readonly string[];
-  readonly files?: readonly FileEdit[];
+  /** Keys of the items whose tools are pinned at the end. */
+  readonly pinned: readonly string[];
+  readonly files: readonly FileEdit[];
   /** Where the lock is written at the end. */
-  readonly lockFile?: string;
+  readonly lockFile: string;
 }
 
 function writeJournal(journal: Journal, paths: InstallPaths): void {
@@ -147,7 +147,7 @@ function writeJournal(journal: Journal, paths: InstallPaths): void {
 }
 
 /** Undoes a change. Can be repeated if it is killed itself (F02). */
-function rollBack({ changes, objects, made, files = [] }: Journal, paths: InstallPaths): void {
+function rollBack({ changes, objects, made, files }: Journal, paths: InstallPaths): void {
   // A file that someone changed since stays.
   for (const { path, before, after } of files) if (readStateFile(path) === after) replaceText(path, after, before);
   for (const change of [...changes].reverse()) {
@@ -181,14 +181,13 @@ function removeTemporaryLinks(directories: readonly string[]): void {
 }
 
 /** Writes what follows from a change whose items are recorded: servers, the lock, pins of its tools. Can be repeated. */
-async function finishRecorded({ pinned = [], lockFile }: Journal, environment: InstallEnvironment): Promise<void> {
+async function finishRecorded({ pinned, lockFile }: Journal, environment: InstallEnvironment): Promise<void> {
   const { paths, pinTools, world } = environment;
   writeServers(paths, world.platform);
   // The lock of WIELD_HOME is always current; that of a project is as of the last change made there.
   const own = join(dirname(paths.store), LOCK_NAME);
   writeLock(paths, own);
-  const ofProject = lockFile ?? environment.lockFile;
-  if (ofProject !== own) writeLockOfProject(environment, ofProject);
+  if (lockFile !== own) writeLockOfProject(environment, lockFile);
   await pinTools(loadInstalled(paths).items.filter((item) => pinned.includes(itemKey(item))));
 }
 
@@ -241,7 +240,15 @@ export function isBusy({ lock }: InstallPaths): boolean {
 const MAX_BYTES = 64 * 1024 * 1024;
 
 const JOURNAL = object(
-  { id: string, changes: list(anything), objects: strings, made: strings, pinned: optional(strings) },
+  {
+    id: string,
+    changes: list(anything),
+    objects: strings,
+    made: strings,
+    pinned: strings,
+    files: list(anything),
+    lockFile: string,
+  },
   { unknown: 'keep' },
 );
 
@@ -253,5 +260,5 @@ function readJournal(paths: InstallPaths): Journal | undefined {
     const hint = 'remove it, then run wield doctor';
     return new ToolError('io', `${paths.journal} is corrupted, so an interrupted change cannot be undone`, { hint });
   });
-  return journal as Journal;
+  return journal as unknown as Journal;
 }

@@ -146,7 +146,7 @@ export function isRebuilt(
   { contentHash }: InstalledItem,
   { form, source }: Pick<PlannedItem, 'form' | 'source'>,
 ): boolean {
-  return contentHash !== undefined && source.record.hooks === 'ran' && contentHash !== form.contentHash;
+  return source.record.hooks === 'ran' && contentHash !== form.contentHash;
 }
 
 function changeOf(

@@ -80,7 +80,7 @@ export function toPlan(
 
 /** Finds the current version of an installed item in its source. */
 export function findAvailable(installed: InstalledItem, { sources }: Inventory): AvailableItem | undefined {
-  const { source: id, kind, name, plugin = null } = installed;
+  const { source: id, kind, name, plugin } = installed;
   const source = sources.find(({ record }) => record.id === id);
   const item = source?.scan.items.find((one) => one.kind === kind && one.name === name && one.plugin === plugin);
   return source === undefined || item === undefined ? undefined : { source, item };
@@ -113,7 +113,7 @@ export function planUpgrade(refs: readonly string[], force: boolean, inventory: 
 // INS-64: a plugin is upgraded as a whole, so that it keeps no server or command that it does not have any more.
 function isGoneFromPlugin(item: InstalledItem, { sources, environment }: Inventory): boolean {
   const isLoaded = sources.some(({ record }) => record.id === item.source);
-  return item.plugin != null && isLoaded && !isModified(item, environment.paths);
+  return item.plugin !== null && isLoaded && !isModified(item, environment.paths);
 }
 
 // Adds the directories of plugins that no item refers to any more.

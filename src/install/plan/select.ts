@@ -22,7 +22,7 @@ export function selectAvailable(refs: readonly string[], items: readonly Availab
 
 /** Selects among installed items by the same names. */
 export function selectInstalled(refs: readonly string[], { items }: Installed): InstalledItem[] {
-  const named = items.map((value) => ({ ...value, plugin: value.plugin ?? null, byName: false, value }));
+  const named = items.map((value) => ({ ...value, byName: false, value }));
   return select(refs, named, 'wield list --installed shows what is installed');
 }
 

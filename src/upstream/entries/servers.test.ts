@@ -74,13 +74,16 @@ describe('installed servers', () => {
     expect(readRecord({})).toEqual({ accepted: [true], problems: [] });
     expect(readRecord({ accepted: null })).toEqual({ accepted: [false], problems: [] });
     expect(readRecord({ accepted: 'other' })).toEqual({ accepted: [false], problems: [] });
-    expect(readRecord({ files: undefined })).toEqual({ accepted: [false], problems: [] });
   });
 
   spec('INS-62', 'of an invalid record are not used', () => {
     expect(readRecord({ digest: undefined, accepted: undefined })).toEqual({
       accepted: [],
       problems: ['is not valid: servers.a.digest is missing'],
+    });
+    expect(readRecord({ files: undefined })).toEqual({
+      accepted: [],
+      problems: ['is not valid: servers.a.files is missing'],
     });
     expect(readRecord({ files: [{ path: '/x' }] })).toEqual({
       accepted: [],

@@ -7,17 +7,7 @@ import { escapePointer } from '../../core/json.js';
 import type { Boundary } from '../../core/origin.js';
 import type { Problem } from '../../core/problem.js';
 import type { Settings } from '../../core/settings.js';
-import {
-  anything,
-  formatFault,
-  list,
-  nullable,
-  object,
-  optional,
-  readShape,
-  record,
-  string,
-} from '../../core/shape.js';
+import { anything, formatFault, list, nullable, object, readShape, record, string } from '../../core/shape.js';
 import type { BlockedServer, ConfiguredServers, World } from '../../core/snapshot.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
@@ -114,8 +104,7 @@ const RECORD = object(
     source: string,
     digest: string,
     accepted: nullable(string),
-    // Records of older versions have no files.
-    files: optional(list(FILE)),
+    files: list(FILE),
   },
   { unknown: 'drop' },
 );
@@ -134,8 +123,7 @@ function readInstalled(text: string, { file, owner }: ServersFile): ServersReadi
     const entries = Object.entries(value.servers).flatMap(([name, { entry: written, accepted, ...found }]) => {
       const place = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
       const { entry } = readServer(name, written, { owner, place });
-      const isAccepted = found.files !== undefined && accepted === found.digest;
-      return entry === undefined ? [] : [{ ...entry, installed: { files: [], ...found, accepted: isAccepted } }];
+      return entry === undefined ? [] : [{ ...entry, installed: { ...found, accepted: accepted === found.digest } }];
     });
     return { entries, problems: [] };
   } catch (error) {

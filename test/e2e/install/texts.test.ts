@@ -1,6 +1,6 @@
 // Installed skills, agents and rules at the doors of wield.
 
-import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { runAnthropicCall, toAnthropicTools } from '../../../src/adapters/anthropic/index.js';
@@ -124,22 +124,13 @@ describe('installed texts', () => {
     expect((await toolbox.call('read_skill', { skill_name: 'other' }, MODEL)).error?.code).toBe('not_found');
   });
 
-  spec('INS-81', 'are linked by a name of the skill format; older links are replaced', async () => {
+  spec('INS-81', 'are linked by a name of the skill format', async () => {
     const workspace = createInstallWorkspace();
     workspace.source('kit', FILES);
     await workspace.json('add', '../sources/kit', '--yes');
     const skills = join(workspace.home, '.claude/skills');
     expect(readdirSync(skills)).toEqual(['acme-bare', 'acme-review']);
     expect(readFileSync(join(skills, 'acme-review/references/rules.md'), 'utf8')).toBe('Be kind.\n');
-    // As an older version left it.
-    renameSync(join(skills, 'acme-review'), join(skills, 'acme:review'));
-    const record = join(workspace.wieldHome, 'installed.json');
-    writeFileSync(record, readFileSync(record, 'utf8').replace('skills/acme-review', 'skills/acme:review'), {
-      mode: 0o600,
-    });
-    await workspace.json('sync');
-    expect(readdirSync(skills)).toEqual(['acme-bare', 'acme-review']);
-    expect((await workspace.run('verify')).status).toBe(0);
     // A home on the search path has the same skills, not more, and nothing to warn of.
     workspace.config('paths = ["~/.claude/skills", "..."]\n');
     expect((await workspace.run('doctor')).stdout).not.toMatch(/warning|problem/);
