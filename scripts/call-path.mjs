@@ -69,7 +69,14 @@ export const STEPS = [
   },
 ];
 
-const FORMS = ['script with a header', 'tools.json', 'TypeScript', 'package from git', 'MCP server', 'OpenAPI document'];
+const FORMS = [
+  'script with a header',
+  'tools.json',
+  'TypeScript',
+  'package from git',
+  'MCP server',
+  'OpenAPI document',
+];
 const DOORS = ['shell', 'MCP client', 'model SDK', 'your program', 'test', 'web page'];
 const ROW = 46;
 const TOP = 62;
