@@ -3,23 +3,27 @@
 import { join } from 'node:path';
 import { pause } from '../../core/async.js';
 import { orNothing } from '../../core/error.js';
-import { isRecord } from '../../core/json.js';
+import { type Infer, integer, object, text } from '../../core/shape.js';
 import { namesIn } from '../../files/list.js';
 import { isAlive } from '../../files/process-identity.js';
-import { readStateFile } from '../../files/read.js';
+import { readStateAs } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { killAllMarked } from '../../process/group.js';
 
-export interface BrokerRecord {
-  readonly pid: number;
-  /** Start time of the process. */
-  readonly started: number;
-  /** The prefix of the marks of what it starts. */
-  readonly mark: string;
-}
+// Those of other versions may have more.
+const RECORD = object(
+  {
+    pid: integer(1),
+    /** Start time of the process. */
+    started: integer(),
+    /** The prefix of the marks of what it starts. */
+    mark: text('a mark', /^\d+-\d+$/),
+  },
+  { unknown: 'keep' },
+);
+type BrokerRecord = Infer<typeof RECORD>;
 
 const SUFFIX = '.json';
-const MARK = /^\d+-\d+$/;
 const END_MS = 5000;
 const POLL_MS = 20;
 
@@ -28,9 +32,7 @@ export function recordOf(socket: string): string {
 }
 
 export function readRecord(file: string): BrokerRecord | undefined {
-  const record = orNothing(() => JSON.parse(readStateFile(file, 1000) ?? 'null') as unknown);
-  if (!isRecord(record) || !Number.isInteger(record.pid) || !MARK.test(String(record.mark))) return undefined;
-  return record as unknown as BrokerRecord;
+  return readStateAs(RECORD, file, 1000);
 }
 
 /** Ends all brokers of a directory, of other versions too; returns how many there were. */
