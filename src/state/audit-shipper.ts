@@ -11,9 +11,9 @@ import type { Snapshot } from '../core/snapshot.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { withLock } from '../files/lock.js';
 import { writeFileAtomic } from '../files/write.js';
-import type { TransportOptions } from './audit-transports.js';
+import type { PostOptions } from './post.js';
 
-export interface ShipperOptions extends TransportOptions {
+export interface ShipperOptions extends PostOptions {
   /** The directory of the log. */
   readonly directory: string;
   /** A function, because the configuration can change. */

@@ -2,31 +2,18 @@
 
 import { appendFile } from 'node:fs/promises';
 import { connect, type NetConnectOpts } from 'node:net';
-import { dirname } from 'node:path';
 import { orNothing, ToolError, toToolError } from '../core/error.js';
-import { addSecrets, type KnownSecrets } from '../core/redact.js';
 import type { SinkSettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
-import type { CreateFetch } from '../net/fetch.js';
 import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
 import { runProcess } from '../process/spawn.js';
 import { toAttributes, toNanoseconds } from '../telemetry/otlp.js';
-import { readEndpoint, readResource } from '../telemetry/settings.js';
-import { expandCredentials } from '../upstream/entries/expand.js';
+import { sendOtlp } from '../telemetry/send.js';
+import { readEndpoint, readResource, toFetchOptions } from '../telemetry/settings.js';
+import { MAX_BYTES, type PostOptions, post, readCredential, TIMEOUT_MS } from './post.js';
 
-export interface TransportOptions {
-  /** The file of the settings, which references are relative to. */
-  readonly file: string;
-  readonly world: World;
-  /** Credentials of sinks are added. */
-  readonly secrets: KnownSecrets;
-  readonly createFetch: CreateFetch;
-}
+type Options = PostOptions & { readonly signal: AbortSignal };
 
-type Options = TransportOptions & { readonly signal: AbortSignal };
-
-const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 64 * 1024;
 // Facility 13, log audit, and severity 6, informational.
 const PRIORITY = 13 * 8 + 6;
 
@@ -36,33 +23,16 @@ export async function sendLines(sink: SinkSettings, lines: readonly string[], op
     const path = sink.file.replace(/^~(?=\/)/, () => world.home ?? '~');
     await appendFile(path, toNdjson(lines), { mode: 0o600 });
   } else if (sink.url !== undefined) {
-    const headers = { 'content-type': 'application/x-ndjson', ...(await authorize(sink.url, sink.secret, options)) };
-    await post(sink.url, headers, toNdjson(lines), options);
+    const { url, secret } = sink;
+    const headers: Record<string, string> = { 'content-type': 'application/x-ndjson' };
+    if (secret !== undefined)
+      headers.authorization = `Bearer ${await readCredential({ name: 'audit.sinks', url, secret }, options)}`;
+    await post(url, { headers, body: toNdjson(lines), signal: options.signal }, options);
   } else if (sink.syslog !== undefined) await sendSyslog(sink.syslog, lines, options);
-  else await sendOtlp(lines, options);
+  else await sendLogs(lines, options);
 }
 
 const toNdjson = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
-
-async function authorize(
-  url: string,
-  secret: string | undefined,
-  { world, file, secrets }: Options,
-): Promise<Record<string, string>> {
-  if (secret === undefined) return {};
-  const given = { name: 'audit.sinks', url, values: [secret], file };
-  const { values, secrets: found } = await expandCredentials(given, { world, workdir: dirname(file) });
-  addSecrets(secrets, found);
-  return { authorization: `Bearer ${values[0]}` };
-}
-
-async function post(url: string, headers: Record<string, string>, body: string, options: Options): Promise<void> {
-  const { createFetch, signal } = options;
-  const fetch = createFetch({ url, confidential: true, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
-  const response = await fetch(url, { method: 'POST', headers, body, signal });
-  await response.body?.cancel();
-  if (!response.ok) throw new ToolError('unavailable', `status ${response.status}`);
-}
 
 async function sendSyslog(address: string, lines: readonly string[], options: Options): Promise<void> {
   const { world } = options;
@@ -129,16 +99,15 @@ async function sendDatagrams({ host, port }: { host: string; port: number }, mes
   }
 }
 
-async function sendOtlp(lines: readonly string[], options: Options): Promise<void> {
-  const { env } = options.world;
+async function sendLogs(lines: readonly string[], { world, createFetch, signal }: Options): Promise<void> {
+  const { env } = world;
   const endpoint = readEndpoint(env, 'LOGS');
   if (endpoint === undefined)
     throw new ToolError('unavailable', 'OTEL_EXPORTER_OTLP_ENDPOINT is not an address', {
       hint: 'set it, for example to http://localhost:4318',
     });
-  const { url, headers } = endpoint;
-  const body = JSON.stringify(toLogs(lines, env));
-  await post(url, { 'content-type': 'application/json', ...headers }, body, options);
+  const fetch = createFetch({ ...toFetchOptions(endpoint), confidential: true });
+  await sendOtlp(endpoint, Buffer.from(JSON.stringify(toLogs(lines, env))), { fetch, signal });
 }
 
 /** The body of an OTLP/HTTP request with logs, as JSON. */

@@ -29,19 +29,20 @@ interface Receiver {
   readonly url: string;
   readonly lines: string[];
   readonly requests: IncomingMessage[];
-  /** The status of its answers. */
+  /** The status and the body of its answers. */
   status: number;
+  body: string;
   server: Server;
 }
 
 async function listen(port = 0, into: string[] = []): Promise<Receiver> {
-  const receiver = { lines: into, requests: [] as IncomingMessage[], status: 200 };
+  const receiver = { lines: into, requests: [] as IncomingMessage[], status: 200, body: '' };
   const server = createHttpServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     receiver.requests.push(request);
     if (receiver.status === 200) into.push(...body.split('\n').filter(Boolean));
-    response.writeHead(receiver.status).end();
+    response.writeHead(receiver.status).end(receiver.body);
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   onTestFinished(() => void server.close().closeAllConnections());
@@ -158,6 +159,16 @@ describe('sinks of the configuration', () => {
       linesOf(workspace),
     );
     expect(records[0].timeUnixNano).toMatch(/^\d{19}$/);
+  });
+
+  spec('OBS-11', 'lines are not taken for sent if the address of OpenTelemetry is that of another server', async () => {
+    const receiver = await listen();
+    receiver.body = '<!doctype html><p>hi';
+    const workspace = createCalling('{ otlp = true }');
+    workspace.env.OTEL_EXPORTER_OTLP_LOGS_ENDPOINT = receiver.url;
+    const { status, stdout, stderr } = await call(workspace);
+    expect([status, stdout]).toEqual([0, 'hello\n']);
+    expect(stderr).toContain('later: its answer is not that of an OTLP receiver');
   });
 
   spec(
