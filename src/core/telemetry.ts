@@ -95,7 +95,7 @@ export class Operation implements SpanStart, MeasuredOperation {
   readonly #describe: () => Attributes;
   readonly #span: Span | undefined;
   #status: string | undefined;
-  #details: Attributes = {};
+  #details: Attributes | undefined;
   #isEnded = false;
 
   constructor(telemetry: Telemetry, { of, describe, parent }: OperationStart) {
@@ -163,6 +163,6 @@ export class Operation implements SpanStart, MeasuredOperation {
     this.#isEnded = true;
     this.#telemetry.measure(this, (performance.now() - this.startedAt) / 1000);
     if (!this.#span?.isRecorded) return;
-    this.#span.end(this.name, [this.of.attributes, this.#describe(), this.#own(), this.#details], this.failure);
+    this.#span.end(this.name, [this.of.attributes, this.#describe(), this.#own(), this.#details ?? {}], this.failure);
   }
 }

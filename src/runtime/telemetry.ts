@@ -52,7 +52,8 @@ class SpanOfRequest implements CallSpan {
       if (span !== undefined) endSpan(span, this.#telemetry, call, result);
       return;
     }
-    if (call.tool !== undefined && as === undefined) operation!.target = nameOf(call.tool);
+    const { tool } = call;
+    if (tool !== undefined && as === undefined && tool.name !== operation!.target) operation!.target = nameOf(tool);
     if (result.error !== undefined) operation!.fail(result.error.code);
     if (operation!.isRecorded) operation!.add(describeEnd(this.#telemetry, call, result));
   }

@@ -32,7 +32,7 @@ export interface Exporter extends SpanQueue {
 }
 
 // Between two batches, so that a burst of calls does not spend its time on them.
-const PAUSE_MS = 100;
+const PAUSE_MS = 250;
 const RETRY_MS = 5000;
 const CLOSE_MS = 1000;
 const STEP_MS = 50;

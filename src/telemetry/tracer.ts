@@ -7,6 +7,7 @@ import type { Sampling } from './settings.js';
 // As the SDKs do, the end of the id of a trace decides whether it is sampled, so that all its services agree.
 const RANDOM_DIGITS = 13;
 const IDS = 16 ** RANDOM_DIGITS;
+const NO_PARTS: readonly Attributes[] = [];
 
 /** A span that ended; times are of `performance.now()`. */
 export interface EndedSpan {
@@ -38,7 +39,7 @@ export class OwnSpan implements Span, EndedSpan {
   readonly isRecorded: boolean;
   endedAt = 0;
   name = '';
-  parts: readonly Attributes[] = [];
+  parts: readonly Attributes[] = NO_PARTS;
   hasFailed = false;
   readonly #queue: SpanQueue;
   readonly #parent: TraceParent | undefined;

@@ -3,6 +3,7 @@
 import { request } from 'node:http';
 import { expect } from 'vitest';
 import type { EndEvent } from '../../../src/core/event.js';
+import { createOperationKind } from '../../../src/core/telemetry.js';
 import { createMeter } from '../../../src/telemetry/meter.js';
 import { toPrometheus } from '../../../src/telemetry/prometheus.js';
 import { connectUrl } from '../../support/clients.js';
@@ -92,6 +93,11 @@ spec('FLT-51', 'bounds the values of labels, and escapes them', () => {
   for (let at = 0; at < 2000; at++) record(`tool-${at}`, 'mcp');
   for (let at = 0; at < 100; at++) record('tool-1', `door-${at}`);
   record('tool-2', 'a "door"\\\n');
+  const of = createOperationKind('server', 'tools/call', {});
+  for (let at = 0; at < 5000; at++) {
+    const target = `tool-${at}`;
+    metrics.measure({ of, target, failure: undefined, toSeries: () => ({ 'gen_ai.tool.name': target }) }, 0.001);
+  }
   const text = toPrometheus(metrics.families());
   const labels = (name: string) =>
     new Set([...text.matchAll(new RegExp(`${name}="([^"]*)"`, 'g'))].map(([, value]) => value));
@@ -100,6 +106,8 @@ spec('FLT-51', 'bounds the values of labels, and escapes them', () => {
   expect(sampleOf(text, 'wield_calls_total{tool="(other)",outcome="ok",door="mcp"}')).toBe('1501');
   expect(sampleOf(text, 'wield_calls_total{tool="(unknown)",outcome="ok",door="mcp"}')).toBe('1');
   expect(labels('door').size).toBe(17);
+  expect(labels('gen_ai_tool_name').size).toBe(2000);
+  expect(sampleOf(text, 'mcp_server_operation_duration_seconds_count{mcp_method_name="(other)"}')).toBe('3000');
   expect(text).not.toMatch(/client-name|ref-of-the-call/);
   expect(sampleOf(text, 'wield_call_duration_seconds_bucket{tool="tool-0",le="0.005"}')).toBe('0');
   expect(sampleOf(text, 'wield_call_duration_seconds_bucket{tool="tool-0",le="0.01"}')).toBe('1');
