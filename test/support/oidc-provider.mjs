@@ -9,6 +9,8 @@ const PEOPLE = JSON.parse(process.argv[2]);
 const SCOPES = ['openid', 'offline_access', 'mcp'];
 
 const server = createServer();
+// A client must not send on a connection that is being closed, however busy the machine is.
+server.keepAliveTimeout = 0;
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 const { privateKey } = await generateKeyPair('ES256', { extractable: true });

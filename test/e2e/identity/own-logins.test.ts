@@ -7,6 +7,8 @@ import { describe, expect } from 'vitest';
 import { wield } from '../../support/cli.js';
 import { callTool, connectStdio } from '../../support/clients.js';
 import { findLink, logInAt, type OwnLogins, startOwnLogins, type User } from '../../support/own-logins.js';
+import { patience } from '../../support/patience.js';
+import { sleep } from '../../support/processes.js';
 import { onEnd } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 
@@ -63,10 +65,12 @@ describe.concurrent('a server with a login of every user', () => {
     });
 
   spec('IDN-22', 'renews the login of each user by itself, and asks again if it was revoked', async () => {
-    const gateway = await startOwnLogins({ expiresIn: 1 });
+    // Long enough for a call with a new token.
+    const expiresIn = Math.ceil(patience(1000) / 1000);
+    const gateway = await startOwnLogins({ expiresIn });
     await logIn(gateway, 'ada');
     await logIn(gateway, 'bob');
-    await new Promise((resolve) => setTimeout(resolve, 1100));
+    await sleep(expiresIn * 1000 + 100);
     const both = await Promise.all([gateway.call('ada'), gateway.call('bob'), gateway.call('ada')]);
     expect(both).toEqual(["hello ada's account", "hello bob's account", "hello ada's account"]);
     expect(gateway.login.refreshes.every(({ ok }) => ok)).toBe(true);
