@@ -46,6 +46,12 @@ describe('objects', () => {
     expect(readShape(FILE, file).faults.map(({ path }) => toPointer(path))).toEqual(['/servers/github/args/2']);
   });
 
+  test('describes itself, and leaves faults of its parts as they are', () => {
+    const command = described(object({ cmd: list(string) }), 'a command');
+    expect(faultsOf(command, 'ls')).toEqual(['it must be a command, got a string']);
+    expect(faultsOf(command, { cmd: 'ls' })).toEqual(['cmd must be an array, got a string']);
+  });
+
   test('does not repeat a string, which may be a secret', () => {
     expect(faultsOf(object({ a: integer() }), { a: 'sk-1234' })).toEqual([
       'a must be an integer of 0 or more, got a string',

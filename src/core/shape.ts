@@ -134,9 +134,10 @@ export function oneOf<const T extends string | number | boolean>(...values: read
 /** Changes how a shape is described. */
 export function described<S extends Shape<unknown>>(shape: S, expected: string, hint = shape.hint): S {
   const read: Shape<unknown>['read'] = (value, path, report) => {
-    // Faults of parts describe themselves.
+    // Faults of parts describe themselves, and have a longer path.
+    const { length } = path;
     return shape.read(value, path, (fault) => {
-      const isOwn = fault.path.length === path.length && fault.kind === 'invalid';
+      const isOwn = fault.path.length === length && fault.kind === 'invalid';
       report(isOwn ? { ...fault, message: `must be ${expected}`, hint: hint ?? `write ${expected}` } : fault);
     });
   };
