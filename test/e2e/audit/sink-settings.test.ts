@@ -111,6 +111,34 @@ describe('sinks of the configuration', () => {
     expect(messages.map((text) => text.replace(/^<110>1 \S+ \S+ wield \d+ audit - /, ''))).toEqual(lines);
   });
 
+  spec('OBS-11', 'syslog that was away gets what it missed, in order', async () => {
+    let received = '';
+    const open = async (port = 0) => {
+      const server = createTcpServer((socket) => {
+        socket.setEncoding('utf8').on('data', (text) => {
+          received += text;
+        });
+      });
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+      onTestFinished(() => void server.close());
+      return server;
+    };
+    const first = await open();
+    const { port } = first.address() as AddressInfo;
+    const workspace = createCalling(`{ syslog = "tcp://127.0.0.1:${port}" }`);
+    await call(workspace);
+    await new Promise((resolve) => first.close(resolve));
+    expect((await call(workspace)).stderr).toContain('could not be sent');
+    await open(port);
+    await vi.waitFor(async () => {
+      await call(workspace);
+      const lines = linesOf(workspace);
+      const places = lines.map((line) => received.indexOf(line));
+      expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
+      expect(places).toEqual(places.toSorted((a, b) => a - b));
+    }, 30_000);
+  });
+
   specIf(
     hasProgram('logger') && hasProgram('python3'),
     'logger or python3 is missing; to run: install bsdutils and python3',
