@@ -126,17 +126,11 @@ async function writeBinary(directory) {
   });
   await bundle.close();
   mkdirSync(directory, { recursive: true });
-  for (const { fileName, name, code } of output) {
+  for (const { fileName, code } of output) {
     if (/\bimport\(/.test(code)) throw new Error(`${fileName} uses import(), which does not work from a compile cache`);
-    writeFileSync(`${directory}/${fileName}`, toAscii(name === 'main' ? withPlainExports(code) : code));
+    writeFileSync(`${directory}/${fileName}`, toAscii(code));
   }
   chmodSync(`${directory}/wield.cjs`, 0o755);
-}
-
-// Executing 500 getters takes 3 % of a listing. They are for variables that change, and no module of `main` exports one.
-function withPlainExports(code) {
-  const getter = /Object\.defineProperty\(exports,"([\w$]+)",\{enumerable:!0,get:function\(\)\{return ([^{}]+)\}\}\)/g;
-  return code.replace(getter, (_, name, value) => `exports.${name}=${value}`);
 }
 
 // V8 stores and scans a source with other characters at two bytes per character.
