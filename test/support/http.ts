@@ -22,6 +22,8 @@ export async function listen(listener: RequestListener, host = '127.0.0.1'): Pro
     requests.push(request);
     listener(request, response);
   });
+  // A client must not send on a connection that is being closed, however busy the machine is.
+  server.keepAliveTimeout = 0;
   server.on('connection', () => connections++);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
