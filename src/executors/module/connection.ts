@@ -11,6 +11,7 @@ import type { FindRoute } from '../../net/route.js';
 import { startCompanion } from '../../process/companion.js';
 import { createLineReader } from '../../process/lines.js';
 import { launcherWith } from '../../process/sandbox/egress.js';
+import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import type { RefusedHost } from '../../process/sandbox/refusal.js';
 import type { Request } from './protocol.js';
 import { type CheckedReply, readReply } from './read-reply.js';
@@ -63,10 +64,7 @@ const FLAGS = [
 export async function connectHost(settings: HostSettings, options: HostOptions): Promise<HostConnection> {
   const { world, entry, cacheDirectory, onEnd } = options;
   const { cwd, environment, limits, sandbox } = settings;
-  if (sandbox !== undefined) {
-    const { prepareSandbox } = await import('../../process/sandbox/prepare.js');
-    prepareSandbox(sandbox);
-  }
+  if (sandbox !== undefined) prepareSandbox(sandbox);
   const egress = await openEgress(planEgress(settings.tool?.name ?? 'the module', sandbox), options.findRoute);
   const heap = Math.floor((limits.memoryBytes ?? DEFAULT_HEAP_BYTES) / (1024 * 1024));
   const node = [process.execPath, ...FLAGS, `--max-old-space-size=${Math.max(heap, 32)}`];

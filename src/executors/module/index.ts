@@ -14,7 +14,7 @@ import { identifyPackages, type ModuleText } from '../../files/packages.js';
 import { readHead } from '../../files/read.js';
 import { baseEnvironment, grantsOf, mayBeSandboxed, withReferences, worldOf } from '../../process/environment.js';
 import { identifyPrograms } from '../../process/programs.js';
-import type { SandboxPlaces } from '../../process/sandbox/index.js';
+import { planSandbox, type SandboxPlaces, withSandbox } from '../../process/sandbox/index.js';
 import type { HostSettings } from './connection.js';
 import { createHostPool, type HostPoolOptions } from './pool.js';
 
@@ -64,7 +64,6 @@ export function createModuleExecutor(options: ModuleExecutorOptions): ModuleExec
         limits,
       };
       if (context.withoutSandbox || !mayBeSandboxed(tool, settings)) return plan;
-      const { withSandbox } = await import('../../process/sandbox/index.js');
       return withSandbox(plan, context.snapshot, codeOf(source.file), { world, wieldHome });
     },
     async programs(plan) {
@@ -94,7 +93,6 @@ async function sandboxLoading(
   code: readonly string[],
   places: SandboxPlaces,
 ): Promise<HostSettings> {
-  const { planSandbox } = await import('../../process/sandbox/index.js');
   const required = sandboxes.rules.some((rule) => rule.required);
   const target = { name: 'loading a module', workdir: settings.cwd, code, environment: settings.environment };
   const applied = [{ profile: 'read-only', required, by: 'tool' }] as const;

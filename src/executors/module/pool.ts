@@ -5,6 +5,7 @@ import type { Json } from '../../core/json.js';
 import type { ModulePlan } from '../../core/plan.js';
 import type { Output } from '../../core/result.js';
 import type { InlineModule, ModuleFiles } from '../../core/tool.js';
+import { reportSandbox } from '../../process/sandbox/report.js';
 import { connectHost, type HostConnection, type HostOptions, type HostSettings } from './connection.js';
 import { describeOnHost, runOnHost } from './run.js';
 
@@ -69,7 +70,6 @@ export function createHostPool(options: HostPoolOptions): HostPool {
       use(plan, plan.source, scope.rights(), packages, async (host, onStuck) => {
         const output = await runOnHost(host, plan, scope, onStuck);
         if (plan.sandbox === undefined) return output;
-        const { reportSandbox } = await import('../../process/sandbox/report.js');
         const report = { stderr: output.error?.message ?? '', hosts: host.takeRefused() };
         return reportSandbox(output, plan, report, options.world);
       }),

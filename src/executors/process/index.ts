@@ -29,8 +29,10 @@ import {
   worldOf,
 } from '../../process/environment.js';
 import { identifyPrograms, type NamedProgram, shebangPrograms } from '../../process/programs.js';
-import type { SandboxPlaces } from '../../process/sandbox/index.js';
+import { type SandboxPlaces, withSandbox } from '../../process/sandbox/index.js';
 import type { SeenFiles } from './command-output.js';
+import { planCommand } from './command-plan.js';
+import { runCommand } from './command-run.js';
 import { digestCommand, digestScript, readPlannedScripts, resolversOf, scriptNames } from './integrity.js';
 import { assertGranted } from './missing-variables.js';
 import { runScript } from './run.js';
@@ -62,7 +64,6 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
     if (action.runs === 'script') return runScript({ plan, action, scope, world, findRoute, beforeRun });
     const scripts = readPlannedScripts(plan, action);
     beforeRun?.();
-    const { runCommand } = await import('./command-run.js');
     return runCommand({ plan, scripts, seen, scope, world, findRoute });
   };
   return {
@@ -79,13 +80,9 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
       const action = actionOf(tool, 'process');
       const { snapshot } = context;
       const options = { tool, input, context, world: withReferences(tool, snapshot.settings, worldOf(context, world)) };
-      const plan =
-        action.runs === 'script'
-          ? planScript({ ...options, action })
-          : (await import('./command-plan.js')).planCommand({ ...options, action });
+      const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       if (context.withoutSandbox || !mayBeSandboxed(tool, snapshot.settings)) return plan;
       const own = action.runs === 'script' ? [action.file, dirname(action.file), plan.cwd] : [action.directory];
-      const { withSandbox } = await import('../../process/sandbox/index.js');
       return withSandbox(plan, snapshot, [plan.interpreter ?? plan.binary, ...own], places);
     },
     programs: async (plan, { workdir }) => identifyPlan(plan, workdir, places),

@@ -16,7 +16,9 @@ import { openEgress, planEgress } from '../../net/egress/plan.js';
 import type { FindRoute } from '../../net/route.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { launcherWith } from '../../process/sandbox/egress.js';
+import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import type { RefusedHost } from '../../process/sandbox/refusal.js';
+import { reportSandbox } from '../../process/sandbox/report.js';
 import { runProcess } from '../../process/spawn.js';
 import { suggestVariables } from './missing-variables.js';
 import { type Pinned, pinScript } from './pinned.js';
@@ -27,10 +29,7 @@ export async function runScript(options: RunScriptOptions): Promise<Output> {
   const pinned = await pinScript(plan, action, world);
   try {
     beforeRun?.();
-    if (plan.sandbox !== undefined) {
-      const { prepareSandbox } = await import('../../process/sandbox/prepare.js');
-      prepareSandbox(plan.sandbox);
-    }
+    if (plan.sandbox !== undefined) prepareSandbox(plan.sandbox);
     const outcome = await runPlan(options, pinned);
     const output = await withSandboxReport(toOutput(plan, outcome), plan, outcome, world);
     return output.error?.code === 'tool_failed' ? withSuggestion(output, outcome, { plan, action, world }) : output;
@@ -47,7 +46,6 @@ export async function withSandboxReport(
   world: World,
 ): Promise<Output> {
   if (plan.sandbox === undefined) return output;
-  const { reportSandbox } = await import('../../process/sandbox/report.js');
   const text = { stderr: stderr.toString('utf8'), stdout: stdout.toString('utf8') };
   return reportSandbox(output, plan, { ...text, hosts }, world);
 }

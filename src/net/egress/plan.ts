@@ -2,7 +2,7 @@
 
 import type { SandboxPlan } from '../../core/sandbox.js';
 import type { Egress } from '../../process/sandbox/egress.js';
-import type { RefusedHost, RefusingSandbox } from '../../process/sandbox/refusal.js';
+import { explainHosts, type RefusedHost, type RefusingSandbox } from '../../process/sandbox/refusal.js';
 import { DIRECT, type FindRoute } from '../route.js';
 
 /** What an egress is made of. */
@@ -32,7 +32,6 @@ export async function openEgress(
 ): Promise<SandboxEgress | undefined> {
   if (plan === undefined) return undefined;
   const { createEgress } = await import('./index.js');
-  const { explainHosts } = await import('../../process/sandbox/refusal.js');
   const { network } = plan.sandbox;
   let refused = new Map<string, RefusedHost>();
   const egress = createEgress({
