@@ -5,6 +5,7 @@ import { createHash, type KeyObject, randomBytes, verify } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { orNothing } from '../../src/core/error.js';
 import { type LocalServer, listen, readBody, sendJson } from './http.js';
 
 export interface LoginServerOptions {
@@ -275,10 +276,10 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
   };
 }
 
-/** The user of a JSON Web Token, not verified. */
+/** The user of a JSON Web Token, not verified; undefined for other texts. */
 export function subjectOf(token: string): string | undefined {
-  if (token.split('.').length !== 3) return undefined;
-  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sub;
+  const [, payload = ''] = token.split('.');
+  return orNothing(() => JSON.parse(Buffer.from(payload, 'base64url').toString()).sub);
 }
 
 // Whether the client proved its identity by a JWT for this issuer (RFC 7523).

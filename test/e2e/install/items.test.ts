@@ -341,9 +341,11 @@ describe('status and upgrade', () => {
           lines: expect.arrayContaining(['+ detect() { echo newer; }']),
         }),
       ]);
-      expect((await workspace.run('upgrade', '--dry-run', '--offline')).stdout).toContain(
+      expect((await workspace.run('upgrade', '--dry-run')).stdout).toContain(
         `${old.slice(0, 12)} → ${now.slice(0, 12)}`,
       );
+      // What it fetched is not kept.
+      expect((await workspace.run('upgrade', '--dry-run', '--offline')).stdout).toBe('  everything is up to date\n');
       const edited = join(workspace.wieldHome, 'store/skill/scan/resources/notes.md');
       writeFileSync(edited, 'my notes');
       const { kept, items } = await workspace.json('evolve', '--yes');

@@ -140,7 +140,7 @@ describe('references', () => {
     await workspace.json('sync');
     expect((await workspace.json('list', '--available')).items).toHaveLength(3);
     expect((await workspace.fail('meld', url, '--pin', 'abcdef12')).message).toContain('commit not found');
-    const here = await workspace.runWith({ cwd: workspace.source('here', STARTER) }, 'meld', '--json');
+    const here = await workspace.runWith({ cwd: workspace.source('here', STARTER) }, 'meld', '.', '--json');
     expect(JSON.parse(here.stdout).source).toMatchObject({ id: 'here', kind: 'local' });
   });
 });

@@ -12,7 +12,7 @@ import { estimateTokens } from '../../../src/core/text.js';
 import { defineTool } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { ACCEPT, connectAsking, connectStdio, type ProtocolVersion } from '../../support/clients.js';
-import { NO_CORPORA } from '../../support/corpora.js';
+import { NO_CORPORA, parseDefinition } from '../../support/corpora.js';
 import { rounds, some } from '../../support/effort.js';
 import { patience } from '../../support/patience.js';
 import { shellScript } from '../../support/shell-script.js';
@@ -367,7 +367,7 @@ specIf.thorough(
   async () => {
     const seen = new Set<string>();
     const tools = FOUND.flatMap((file) => readFileSync(file, 'utf8').trim().split('\n'))
-      .map((line) => JSON.parse(line))
+      .map(parseDefinition)
       .map(({ server = '', name, ...tool }) => ({
         ...tool,
         name: `t${`${server}_${name}`.replace(/[^\w-]/g, '-').slice(-60)}`,

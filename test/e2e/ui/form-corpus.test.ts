@@ -7,7 +7,7 @@ import type { Json } from '../../../src/core/json.js';
 import type { JsonSchema } from '../../../src/core/schema.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
 import { createForm } from '../../../src/ui/form/state.js';
-import { CORPORA, NO_CORPORA } from '../../support/corpora.js';
+import { CORPORA, NO_CORPORA, parseDefinition } from '../../support/corpora.js';
 import { fillForm } from '../../support/fill-form.js';
 import { ODD_SCHEMAS } from '../../support/odd-schemas.js';
 import { findUnshown } from '../../support/shown-values.js';
@@ -19,7 +19,7 @@ const MAX_ATTEMPTS = 60;
 const found: { name: string; schema: JsonSchema }[] = FILES.map((file) => resolve(CORPORA, file))
   .filter(existsSync)
   .flatMap((file) => readFileSync(file, 'utf8').trim().split('\n'))
-  .map((line) => JSON.parse(line))
+  .map(parseDefinition)
   .map(({ name, inputSchema, parameters }) => ({ name, schema: inputSchema ?? parameters }));
 
 describe('forms', () => {

@@ -109,7 +109,7 @@ describe('a login without a person', () => {
     const { upstream, configure, call, workspace } = await createNotes(undefined, { clients: { machine: {} } });
     workspace.env.IDENTITY = 'signed.by.platform';
     configure({ grant: 'jwt_bearer', assertion: '${IDENTITY}' });
-    expect((await call()).stdout).toBe('hello\n');
+    expect(await call()).toMatchObject({ stdout: 'hello\n', stderr: '' });
     expect(upstream.grants[0]).toMatchObject({ assertion: 'signed.by.platform', client_id: 'machine' });
     workspace.env.IDENTITY = 'wrong';
     upstream.expireAll();

@@ -121,9 +121,10 @@ function expectNarrowed({ content }: Wild): void {
   expect(Object.keys(env)).not.toContain('WIELD_HOME');
 }
 
-// Metadata of a single connection.
+// Metadata of a single connection, and labels that wield adds (FLW-1).
 function withoutNeighbour(meta: Record<string, unknown> = {}): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith('io.modelcontextprotocol/')));
+  const isOwn = (key: string): boolean => key.startsWith('io.modelcontextprotocol/') || key === 'wield/labels';
+  return Object.fromEntries(Object.entries(meta).filter(([key]) => !isOwn(key)));
 }
 
 function expectSameList(listed: readonly Wild[], through: readonly Wild[], server: string): void {
