@@ -7,7 +7,7 @@ import type { Snapshot, World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { FindOptions } from './at-path.js';
 import { createDelegates } from './delegates.js';
-import { createDirectory, createListEntries } from './directory.js';
+import { createDirectory } from './directory.js';
 import type { Directory, DirectoryListing, Views } from './entry.js';
 import { createFinder, hasServers, isRequested, mayBeRemote, mayKeepName } from './find.js';
 import type { IndexFile } from './index-file.js';
@@ -164,7 +164,6 @@ const MAX_VIEWS = 256;
 
 function createViews({ formats, index, world }: CatalogOptions): Views {
   const views = new Map<string, Directory>();
-  const listEntries = createListEntries(world);
 
   const of = (place: Place, format: Format): Directory => {
     const {
@@ -195,7 +194,7 @@ function createViews({ formats, index, world }: CatalogOptions): Views {
     let known = views.get(key);
     if (known === undefined) {
       if (views.size >= MAX_VIEWS) views.clear();
-      known = createDirectory({ place, format, world, index, formats: formatsOf(place), listEntries });
+      known = createDirectory({ place, format, world, index, formats: formatsOf(place) });
       views.set(key, known);
     }
     return known;

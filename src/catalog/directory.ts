@@ -11,7 +11,7 @@ import type { World } from '../core/snapshot.js';
 import { compareText } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
-import { isSettled, lstatOrNothing, sameIdentity, statIdentity, statOrNothing, toIdentity } from '../files/read.js';
+import { isSettled, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
 import type { Directory, DirectoryListing, DirectoryState, Entry } from './entry.js';
 import type { IndexFile } from './index-file.js';
 
@@ -22,23 +22,6 @@ export interface DirectoryOptions {
   readonly index: IndexFile;
   /** All formats of the place: an entry of none of them is reported once, if debugging. */
   readonly formats?: readonly Format[];
-  /** Lists a directory; shared by the formats of a place. */
-  readonly listEntries?: ListEntries;
-}
-
-export type ListEntries = (directory: string) => readonly Dirent[];
-
-/** Lists each directory once while it does not change. */
-export function createListEntries(world: World): ListEntries {
-  const known = new Map<string, { readonly identity: FileIdentity; readonly entries: readonly Dirent[] }>();
-  return (directory) => {
-    const identity = statIdentity(directory);
-    const last = known.get(directory);
-    if (last !== undefined && identity !== undefined && sameIdentity(last.identity, identity)) return last.entries;
-    const entries = readdirSync(directory, { withFileTypes: true });
-    if (identity !== undefined && isSettled(identity, world.now())) known.set(directory, { identity, entries });
-    return entries;
-  };
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
@@ -201,13 +184,7 @@ interface DirectoryReader {
   read(stats: Stats, previous: DirectoryState | undefined, snapshot: FormatSnapshot): DirectoryState;
 }
 
-function createDirectoryReader({
-  place,
-  format,
-  world,
-  formats = [],
-  listEntries = createListEntries(world),
-}: DirectoryOptions): DirectoryReader {
+function createDirectoryReader({ place, format, world, formats = [] }: DirectoryOptions): DirectoryReader {
   // Concatenated, because `join` is slow for many files and directories.
   const prefix = place.directory.endsWith(sep) ? place.directory : place.directory + sep;
   const pathOf = (file: string): string => prefix + file;
@@ -243,7 +220,7 @@ function createDirectoryReader({
     let all: readonly Dirent[];
     try {
       // Empty if it may not be read.
-      all = listEntries(admittedPath(place.directory, place.boundary) ?? '');
+      all = readdirSync(admittedPath(place.directory, place.boundary) ?? '', { withFileTypes: true });
     } catch (error) {
       world.debug(`${place.directory}: cannot be listed: ${(error as Error).message}`);
       return [];
