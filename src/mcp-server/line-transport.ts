@@ -224,13 +224,8 @@ function createLineReader(onLine: (text: string, isOversized: boolean) => void):
   return (chunk) => {
     let at = 0;
     for (let newline = chunk.indexOf(NEWLINE); newline !== -1; newline = chunk.indexOf(NEWLINE, at)) {
-      // Most lines are in one chunk.
-      if (pieces.length === 0 && newline - at <= MAX_LINE_BYTES)
-        onLine(chunk.toString('utf8', at, newline).trim(), false);
-      else {
-        add(chunk.subarray(at, newline));
-        end();
-      }
+      add(chunk.subarray(at, newline));
+      end();
       at = newline + 1;
     }
     if (at < chunk.length) add(chunk.subarray(at));
