@@ -66,10 +66,7 @@ export function createListings(toolbox: Toolbox, onError?: (error: Error) => voi
   const find = (identity: Identity | undefined): UserLists => {
     // Groups may change with every token, and the profile with the configuration.
     const key = identity && JSON.stringify([identityKey(identity), identity.groups, identity.profile]);
-    const found = known.get(key);
-    // A server without users has only one.
-    if (found !== undefined && known.size === 1) return found;
-    const lists = found ?? open(identity);
+    const lists = known.get(key) ?? open(identity);
     known.delete(key);
     known.set(key, lists);
     if (known.size > MAX_LISTINGS) {
