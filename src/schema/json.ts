@@ -26,9 +26,9 @@ export function createJsonSchema(
   let check: ((value: Json) => Promise<Check>) | undefined;
   return {
     json,
-    check(value) {
+    async check(value) {
       check ??= createCheck(inspected ? inspectSchema(json, { foreign: true }) : json, closed);
-      return check(value);
+      return await check(value);
     },
   };
 }

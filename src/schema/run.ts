@@ -40,13 +40,9 @@ export function endTurn(): void {
   spent = MAX_STEPS_PER_TURN;
 }
 
-/** Whether the next validation has to wait. */
-export function isTurnOver(): boolean {
-  return spent >= MAX_STEPS_PER_TURN || last !== undefined;
-}
-
 /** Waits until the next validation may run. */
 export async function nextTurn(): Promise<void> {
+  if (spent < MAX_STEPS_PER_TURN && last === undefined) return;
   const turn = (last ?? Promise.resolve()).then(
     () =>
       new Promise<void>((resolve) => {

@@ -11,7 +11,6 @@ import {
   countSteps,
   endTurn,
   every,
-  isTurnOver,
   isValid,
   MAX_STEPS,
   MAX_STEPS_IN_ALL,
@@ -32,7 +31,7 @@ export function createCheck(json: JsonSchema, closed: boolean): (value: Json) =>
 }
 
 async function check(visit: Visit, value: Json): Promise<Check> {
-  if (isTurnOver()) await nextTurn();
+  await nextTurn();
   const run = new Run();
   try {
     let valid = counted(run, () => visit(value, run, undefined));
@@ -54,7 +53,7 @@ async function checkDeferred(first: boolean, run: Run): Promise<boolean> {
   for (const { count, check, path } of run.deferred) {
     for (let entry = 0; entry < count; entry++) {
       if (run.isFull) return false;
-      if (isTurnOver()) await nextTurn();
+      await nextTurn();
       run.restart(path);
       if (!counted(run, () => check(entry))) valid = false;
       steps -= MAX_STEPS - run.left;
