@@ -29,11 +29,8 @@ export interface Shape<T> {
   readonly toSchema: () => JsonSchema;
   /** Of a key of an object that may be missing. */
   readonly optional?: boolean;
-  /**
-   * Returns the value without its invalid parts, which are reported; undefined if nothing remains. `path` changes after
-   * that, so the receiver of a fault copies it.
-   */
-  readonly read: (value: unknown, path: (string | number)[], report: (fault: ShapeFault) => void) => T | undefined;
+  /** Returns the value without its invalid parts, which are reported; undefined if nothing remains. */
+  readonly read: (value: unknown, path: Path, report: (fault: ShapeFault) => void) => T | undefined;
 }
 
 /** The type of the values of a shape. */
@@ -48,7 +45,7 @@ export interface Reading<T> {
 /** Reads a value. Callers that need all of it check that there are no faults. */
 export function readShape<T>(shape: Shape<T>, value: unknown, path: Path = []): Reading<T> {
   const faults: ShapeFault[] = [];
-  const read = shape.read(value, [...path], (fault) => faults.push({ ...fault, path: [...fault.path] }));
+  const read = shape.read(value, path, (fault) => faults.push(fault));
   return { value: read, faults };
 }
 
@@ -135,9 +132,8 @@ export function oneOf<const T extends string | number | boolean>(...values: read
 export function described<S extends Shape<unknown>>(shape: S, expected: string, hint = shape.hint): S {
   const read: Shape<unknown>['read'] = (value, path, report) => {
     // Faults of parts describe themselves, and have a longer path.
-    const { length } = path;
     return shape.read(value, path, (fault) => {
-      const isOwn = fault.path.length === length && fault.kind === 'invalid';
+      const isOwn = fault.path.length === path.length && fault.kind === 'invalid';
       report(isOwn ? { ...fault, message: `must be ${expected}`, hint: hint ?? `write ${expected}` } : fault);
     });
   };
@@ -252,9 +248,7 @@ export function object<const F extends Fields>(
         const field = shapes.get(key);
         if (field === undefined && unknown === 'report') report(unknownKey([...path, key], known));
         if (field === undefined || isMissing(value[key])) continue;
-        path.push(key);
-        const part = field.read(value[key], path, report);
-        path.pop();
+        const part = field.read(value[key], [...path, key], report);
         if (part !== undefined) read[key] = part;
       }
       let isComplete = true;
