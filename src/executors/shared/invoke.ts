@@ -79,7 +79,6 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
       hint: 'call it from a terminal, or pass the answer as a parameter',
     });
   };
-  // Not by `__proto__` in the literal: freezing such an object takes 1 µs, and memory that is not freed soon.
   const context = Object.assign(Object.create(FOREIGN_FIELDS) as object, {
     toolbox: Object.freeze({
       call: (ref: string | NamedDefinition, input: unknown, options?: NestedOptions) =>
