@@ -128,31 +128,30 @@ export async function begin<T>(
   names: FleetNames,
   work: () => Promise<T>,
 ): Promise<T> {
-  const attempt = async (triesLeft: number): Promise<T> => {
+  for (let tries = 1; ; tries++) {
     try {
       await connections[0]!.exists(names.tags);
       return await work();
     } catch (error) {
-      if (triesLeft === 0 || !isLost(error)) throw error;
-      await pause(MAX_PAUSE_MS);
-      return attempt(triesLeft - 1);
+      if (isLost(error) && tries < MAX_TRIES) {
+        await pause(MAX_PAUSE_MS);
+        continue;
+      }
+      for (const connection of connections) connection.disconnect();
+      throw isToolError(error) ? error : cannotUse(shown, error as Error);
     }
-  };
-  try {
-    return await attempt(MAX_TRIES - 1);
-  } catch (error) {
-    for (const connection of connections) connection.disconnect();
-    if (isToolError(error)) throw error;
-    const { message } = error as Error;
-    const [, node] = /^(?:MOVED|ASK) \d+ (\S+)$/.exec(message) ?? [];
-    throw new ToolError('unavailable', `cannot use ${shown}: ${explainFailure(error)}`, {
-      hint:
-        node === undefined
-          ? 'check the state of this Redis, and what its user may do'
-          : `a fleet uses one node of a cluster; connect to the one that has its keys: --fleet ${shown.replace(/\/\/.*$/, `//${node}`)}`,
-      cause: error,
-    });
   }
+}
+
+function cannotUse(shown: string, error: Error): ToolError {
+  const [, node] = /^(?:MOVED|ASK) \d+ (\S+)$/.exec(error.message) ?? [];
+  return new ToolError('unavailable', `cannot use ${shown}: ${explainFailure(error)}`, {
+    hint:
+      node === undefined
+        ? 'check the state of this Redis, and what its user may do'
+        : `a fleet uses one node of a cluster; connect to the one that has its keys: --fleet ${shown.replace(/\/\/.*$/, `//${node}`)}`,
+    cause: error,
+  });
 }
 
 /** Returns why a command failed, for messages; those of the client library name its options. */
