@@ -184,11 +184,13 @@ export interface GeneratedMessage {
   readonly message: Node;
 }
 
-/** Returns the next message of a connection that mostly uses one protocol version. */
+/** Returns the next message of a connection that mostly uses one protocol version. `id` is new to it, and above 0. */
 export function nextMessage(random: Random, id: unknown, isNewer: boolean): GeneratedMessage {
   const other = random.chance(0.1) ? !isNewer : isNewer;
   const valid = validMessage(random, id, other);
   const mutated = random.chance(0.3) ? mutate(random, valid) : valid;
-  const message = asksForTask(mutated) || listensToNothing(mutated) ? valid : mutated;
+  // A subscription stays open, and the server of the SDK does not mind another request with its id.
+  const isOpen = mutated.method === 'subscriptions/listen' && mutated.id !== id;
+  const message = isOpen || asksForTask(mutated) || listensToNothing(mutated) ? valid : mutated;
   return { message, text: toText(random, message).replaceAll('\n', ' ') };
 }

@@ -232,7 +232,7 @@ spec(
       };
       if (!isNewer && random.chance(0.8)) send(JSON.stringify(initializeMessage(random, 'first')));
       for (let at = 0; at < 20; at++) {
-        send(nextMessage(random, at, isNewer).text);
+        send(nextMessage(random, at + 1, isNewer).text);
         sent++;
         await settle(own, sdk);
         // On a busy machine one side may answer later than the other.
@@ -336,7 +336,7 @@ spec(
       const sessions = isNewer ? undefined : [await open(own.fetch, first), await open(sdk, first)];
       const cancelled = new Set<unknown>();
       for (let at = 0; at < 20; at++, sent++) {
-        const generated = nextMessage(random, at, isNewer);
+        const generated = nextMessage(random, at + 1, isNewer);
         if ('error' in readMessage(generated.text)) continue;
         // Over HTTP a cancellation can overtake its request, which the SDK does not expect.
         const { method, id, params } = generated.message;

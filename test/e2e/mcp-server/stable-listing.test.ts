@@ -112,6 +112,7 @@ describe.concurrent('the list of tools', () => {
         // Without sessions, the clients of a user share one.
         expect(next.includes('"name":"call_tool"')).toBe(transport === 'http' && protocol === 'newer');
       },
+      20 * 60_000,
     );
 
   spec('SRV-99', 'is announced as changed after the call that its session makes', async () => {
