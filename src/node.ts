@@ -36,6 +36,7 @@ import { createCascadeResolver } from './extras/cascade.js';
 import { createMiddleware } from './extras/middleware/index.js';
 import { createShippedIndex, type ShippedIndex } from './extras/shipped-index.js';
 import { digestParts } from './files/digest.js';
+import { toAbsolute } from './files/home.js';
 import { createComposerFormat } from './formats/composer/index.js';
 import { createDenoFormat } from './formats/deno/index.js';
 import { createJustfileFormat } from './formats/justfile/index.js';
@@ -77,7 +78,6 @@ import { createUpstreams, toServerAdmin, type Upstreams } from './upstream/index
 import { createReadProxyAuth, createWithVariables } from './upstream/variables.js';
 import { createMachine, readVersion, type ToolboxMachine } from './workspace/machine.js';
 import { createBoundaries, createPlaces, findOwner, findTops } from './workspace/places.js';
-import { toDirectory } from './workspace/search-path.js';
 import { findWorkdir } from './workspace/workdir.js';
 import { createWorkspace } from './workspace/workspace.js';
 
@@ -350,7 +350,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
     builtin,
     yielding,
     offered: (tool, listed, snapshot) => offeredTo(tool, listed, snapshot, { offered: files.offered, remoteSkills }),
-    toAbsolute: (path, { workdir }) => toDirectory(path, workdir, world.home),
+    toAbsolute: (path, { workdir }) => toAbsolute(path, workdir, world.home),
     ownerOf: (directory, { places }) => findOwner(directory, places),
     formats,
     upstream: upstreams.format,

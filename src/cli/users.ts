@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ServeSettings } from '../core/settings.js';
 import { quoteOutside } from '../core/text.js';
+import { expandHome } from '../files/home.js';
 import type { AccessOptions } from '../mcp-server/access.js';
 import type { Identity } from '../mcp-server/identity.js';
 import { isSecret } from '../net/bearer.js';
@@ -80,14 +81,11 @@ function createUsers(
   { auth, tokens }: ServeSettings,
   publicUrl: URL | undefined,
 ): Users {
-  const { debug, home = '' } = machine.world;
+  const { debug, home } = machine.world;
   const { createFetch } = state.network;
   const named = tokens.map(({ user, file, groups, profile }) => ({
     identity: { user, groups: [...groups].sort(), issuer: TOKEN_FILES, profile },
-    read: openTokenFile(
-      file.replace(/^~(?=\/)/, () => home),
-      call.terminal,
-    ),
+    read: openTokenFile(expandHome(file, home), call.terminal),
   }));
   // Read again for every use, so that a new secret needs no restart.
   const expand = async (secret: string): Promise<string> => {

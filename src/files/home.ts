@@ -17,6 +17,18 @@ export function findHome({ HOME }: Environment, ofSystem: () => string): string 
   }
 }
 
+const IN_HOME = /^~(?=\/|$)/;
+
+/** Returns a path with the home directory in place of a `~` at its start; as it is without one. */
+export function expandHome(path: string, home: string | undefined): string {
+  return home !== undefined && IN_HOME.test(path) ? join(home, path.slice(1)) : path;
+}
+
+/** Makes a path absolute; undefined if it needs a home directory and there is none. */
+export function toAbsolute(path: string, workdir: string, home: string | undefined): string | undefined {
+  return home === undefined && IN_HOME.test(path) ? undefined : resolve(workdir, expandHome(path, home));
+}
+
 /**
  * Returns the directory of wield's state and of the user's configuration. Throws if a variable names no absolute path,
  * or one in a checkout: the files there were written by the authors of the repository.

@@ -1,9 +1,10 @@
 // InstallEnvironment: what installing receives from its caller, and the paths of its state in WIELD_HOME.
 
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
 import { canonicalPath } from '../files/contained-path.js';
+import { toAbsolute } from '../files/home.js';
 import type { Network } from '../net/network.js';
 import type { ProcessHelper } from '../process/helper.js';
 import type { ItemKind } from './manifest/item-name.js';
@@ -132,10 +133,7 @@ export function agentHomes(configured: readonly string[], { env, home }: Pick<Wo
   const given = MIND_AGENT_HOMES.split(':').filter((one) => one !== '');
   const one = [MIND_DEFAULT_LOBE, CLAUDE_HOME].find(Boolean) ?? '~/.claude';
   const homes = given.length > 0 ? given : configured.length > 0 ? configured : [one];
-  const paths = homes.flatMap((path) => {
-    if (!/^~(?=\/|$)/.test(path)) return [resolve(path)];
-    return home === undefined ? [] : [join(home, path.slice(1))];
-  });
+  const paths = homes.flatMap((path) => toAbsolute(path, '.', home) ?? []);
   return paths.filter((path, at) => paths.findIndex((other) => isSameDirectory(other, path)) === at);
 }
 

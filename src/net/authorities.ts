@@ -7,6 +7,7 @@ import type { FileIdentity } from '../core/origin.js';
 import type { World } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import { digestParts } from '../files/digest.js';
+import { expandHome } from '../files/home.js';
 import { readTextFile, sameIdentity, statIdentity } from '../files/read.js';
 
 export interface Authorities {
@@ -24,7 +25,7 @@ const known = new Map<string, { readonly identity: FileIdentity; readonly author
 
 /** Reads a file of authorities. Throws `unavailable` if it has none: no request is sent without them. */
 export function loadAuthorities(file: string, { env, home }: Pick<World, 'env' | 'home'>): Authorities {
-  const path = file.replace(/^~(?=\/)/, () => home ?? '~');
+  const path = expandHome(file, home);
   const identity = statIdentity(path);
   const last = known.get(path);
   if (identity !== undefined && last !== undefined && sameIdentity(last.identity, identity)) return last.authorities;

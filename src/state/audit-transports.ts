@@ -5,6 +5,7 @@ import { connect, type NetConnectOpts } from 'node:net';
 import { orNothing, ToolError, toToolError } from '../core/error.js';
 import type { SinkSettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
+import { expandHome } from '../files/home.js';
 import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
 import { runProcess } from '../process/spawn.js';
 import { toAttributes, toNanoseconds } from '../telemetry/otlp.js';
@@ -20,8 +21,7 @@ const PRIORITY = 13 * 8 + 6;
 export async function sendLines(sink: SinkSettings, lines: readonly string[], options: Options): Promise<void> {
   const { world } = options;
   if (sink.file !== undefined) {
-    const path = sink.file.replace(/^~(?=\/)/, () => world.home ?? '~');
-    await appendFile(path, toNdjson(lines), { mode: 0o600 });
+    await appendFile(expandHome(sink.file, world.home), toNdjson(lines), { mode: 0o600 });
   } else if (sink.url !== undefined) {
     const { url, secret } = sink;
     const headers: Record<string, string> = { 'content-type': 'application/x-ndjson' };

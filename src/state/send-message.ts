@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { toToolError } from '../core/error.js';
 import type { NotifySettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
+import { expandHome } from '../files/home.js';
 import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
 import { runProcess } from '../process/spawn.js';
 import { MAX_BYTES, type PostOptions, post, readCredential, TIMEOUT_MS } from './post.js';
@@ -37,10 +38,7 @@ function withoutPath(message: string, url: string): string {
 async function runCommand(command: readonly string[], body: string, world: World, signal: AbortSignal): Promise<void> {
   const [name = '', ...args] = command;
   const path = searchPath(world);
-  const program = findProgram(
-    name.replace(/^~(?=\/)/, () => world.home ?? '~'),
-    path,
-  );
+  const program = findProgram(expandHome(name, world.home), path);
   if (program === undefined) throw new Error(`command not found: ${name}`);
   const { ending, exitCode } = await runProcess(
     {

@@ -6,10 +6,11 @@ import type { Boundary, Owner, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
 import type { FilesOf, Snapshot } from '../core/snapshot.js';
+import { toAbsolute } from '../files/home.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 import { createGroups } from './groups.js';
-import { findMissing, findSearchPath, toDirectory } from './search-path.js';
+import { findMissing, findSearchPath } from './search-path.js';
 
 export interface PlacesOptions {
   /** The workdir that the toolbox was created with: paths in the configuration are relative to it. */
@@ -58,7 +59,7 @@ export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: 
 
   const roots = ({ settings }: Located): readonly string[] => {
     const configured = settings.roots.map(
-      (root) => toDirectory(root, firstWorkdir, home) ?? resolve(firstWorkdir, root),
+      (root) => toAbsolute(root, firstWorkdir, home) ?? resolve(firstWorkdir, root),
     );
     return configured.length > 0 ? configured : [firstWorkdir];
   };
@@ -180,7 +181,7 @@ function findDocuments(
   workspaces: readonly string[],
 ): Place[] {
   return [...settings.openapi].flatMap(([label, { spec }]): Place[] => {
-    const file = spec === undefined ? undefined : toDirectory(spec, workdir, home);
+    const file = spec === undefined ? undefined : toAbsolute(spec, workdir, home);
     if (file === undefined) return [];
     const directory = dirname(file);
     const owner = findWorkspace({ directory, owner: 'workspace' }, workspaces) === undefined ? 'user' : 'workspace';

@@ -1,9 +1,10 @@
 // Resolves the search path: its entries become places with owners and ignore patterns.
 
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { Owner, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { DEFAULT_IGNORE, extractIgnore, iterPaths, type PathEntry } from '../core/search-path.js';
+import { toAbsolute } from '../files/home.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
 
@@ -33,7 +34,7 @@ export function findSearchPath(options: SearchPathOptions): SearchPath {
   const places = new Map<string, Place>();
   let isStable = true;
   for (const { dir, external } of iterPaths(entries)) {
-    const directory = toDirectory(dir, workdir, home);
+    const directory = toAbsolute(dir, workdir, home);
     if (directory === undefined || places.has(directory)) continue;
     const owner = ownerByPath(directory, options) ?? ownerByLinks(directory, external, options);
     isStable &&= ownerByPath(directory, options) !== undefined;
@@ -47,7 +48,7 @@ export function findMissing(options: SearchPathOptions): Problem[] {
   const expected = new Set([...iterPaths(options.expected)].map(({ dir }) => dir));
   return [...iterPaths(options.entries)]
     .filter(({ dir }) => !expected.has(dir))
-    .map(({ dir }) => toDirectory(dir, options.workdir, options.home) ?? dir)
+    .map(({ dir }) => toAbsolute(dir, options.workdir, options.home) ?? dir)
     .filter((directory) => !statOrNothing(directory)?.isDirectory())
     .map((path) => ({
       severity: 'warning',
@@ -55,12 +56,6 @@ export function findMissing(options: SearchPathOptions): Problem[] {
       message: 'is on the search path but does not exist',
       hint: 'create it, or remove it from `paths`',
     }));
-}
-
-/** Makes a path absolute; undefined if it needs a home directory and there is none. */
-export function toDirectory(path: string, workdir: string, home: string | undefined): string | undefined {
-  if (!/^~(?=\/|$)/.test(path)) return resolve(workdir, path);
-  return home === undefined ? undefined : join(home, path.slice(1));
 }
 
 // The owner depends on where a directory is, not on which file names it.

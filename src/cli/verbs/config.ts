@@ -3,6 +3,7 @@
 import { join, relative, resolve } from 'node:path';
 import { diffOf } from '../../clients/connect.js';
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
+import { expandHome } from '../../files/home.js';
 import { agentHomes, isSameDirectory } from '../../install/environment.js';
 import { previewRepairs, repairInstalled } from '../../install/repair.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
@@ -106,8 +107,7 @@ function toHome({ flags, cwd, toolbox }: VerbCall, directory: string | undefined
   if (directory === undefined && preset === undefined)
     throw usageError('missing directory', 'wield config homes add DIR');
   const { home } = toolbox().machine.world;
-  const expanded = home !== undefined && directory?.startsWith('~/') ? join(home, directory.slice(2)) : directory;
-  const path = join(resolve(cwd, expanded ?? '.'), preset?.path ?? '');
+  const path = join(resolve(cwd, expandHome(directory ?? '.', home)), preset?.path ?? '');
   const below = home === undefined ? '..' : relative(home, path);
   return below.startsWith('..') || below === '' ? path : `~/${below}`;
 }

@@ -1,6 +1,6 @@
 // What a person configures of an installed server (`user_config`), and how its entry is filled with that.
 
-import { isAbsolute, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { JsonObject } from '../../core/json.js';
 import { isSensitiveName } from '../../core/redact.js';
@@ -18,6 +18,7 @@ import {
   string,
 } from '../../core/shape.js';
 import { quoteOutside } from '../../core/text.js';
+import { expandHome } from '../../files/home.js';
 import { findReferences } from '../../upstream/entries/value.js';
 
 /** An option with all its fields; null for those that are not there. */
@@ -169,8 +170,7 @@ export function checkValue(key: string, option: ConfigOption, text: string, { cw
     if (value < (min ?? value) || value > (max ?? value)) throw refuse(`from ${min ?? '…'} to ${max ?? '…'}`);
   }
   if (type !== 'directory' && type !== 'file') return literal(text);
-  const path = home !== undefined && /^~(?=\/|$)/.test(text) ? join(home, text.slice(1)) : text;
-  return literal(isAbsolute(path) ? path : resolve(cwd, path));
+  return literal(resolve(cwd, expandHome(text, home)));
 }
 
 /** Whether a person's text is a reference and not the value itself: `${TOKEN}`, `file:~/token`. */

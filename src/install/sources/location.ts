@@ -3,6 +3,7 @@
 import { basename, isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside, quoteWord } from '../../core/text.js';
+import { expandHome } from '../../files/home.js';
 import { statOrNothing } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import { classifyHost } from '../../net/address.js';
@@ -27,7 +28,7 @@ export function parseLocation(text: string, cwd: string, home: string | undefine
   const refuse = (why: string, hint = HINT): ToolError =>
     new ToolError('usage', `"${quoteOutside(hideUser(text), 120)}" ${why}`, { hint });
   if (text === '' || text.startsWith('-') || /[\0-\x1f\x7f]/.test(text.trim())) throw refuse('is not a valid source');
-  const path = home !== undefined && /^~(?=\/|$)/.test(text) ? home + text.slice(1) : text;
+  const path = expandHome(text, home);
   const directory = resolve(cwd, path);
   const bundle = toBundle(path, directory);
   if (bundle !== undefined) return bundle;

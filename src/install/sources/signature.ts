@@ -3,6 +3,7 @@
 import { join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
+import { expandHome } from '../../files/home.js';
 import { readTextFile } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
@@ -37,7 +38,7 @@ export function readSigners(texts: readonly string[], cwd: string, home: string 
     const key = toFingerprint(text);
     if (key !== undefined) return [key];
     if (isSignerKey(text) && !/[\0-\x1f\x7f]/.test(text)) return [text];
-    const path = /^~\//.test(text) && home !== undefined ? join(home, text.slice(1)) : resolve(cwd, text);
+    const path = resolve(cwd, expandHome(text, home));
     const lines = (text === '' ? '' : (readTextFile(path, MAX_BYTES) ?? ''))
       .split(/\r?\n/)
       .map((line) => line.trim())

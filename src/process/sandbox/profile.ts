@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import { meetNetworks, type SandboxNetwork } from '../../core/hosts.js';
 import { BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
 import { didYouMean, quoteOutside } from '../../core/text.js';
+import { expandHome } from '../../files/home.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { isGranted } from '../environment.js';
 import type { AppliedProfile } from './applied.js';
@@ -156,7 +157,7 @@ export function findPathFault(path: string, places: Starts): string | undefined 
 type Starts = Pick<ProfilePlaces, 'workdir' | 'home'>;
 
 function toLexical(path: string, { workdir, home }: Starts): string {
-  return resolve(workdir, /^~(?=$|\/)/.test(path) && home !== undefined ? join(home, path.slice(1)) : path);
+  return resolve(workdir, expandHome(path, home));
 }
 
 /** Returns the canonical path of one in a table. */

@@ -1,11 +1,12 @@
 // Expands the references of a server entry and collects its secrets (UPS-5).
 
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import type { Variables } from '../../core/plan.js';
 import type { World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { type HttpServer, mayStart, type ServerEntry, type StdioServer } from '../../core/upstream.js';
+import { expandHome } from '../../files/home.js';
 import { readHead } from '../../files/read.js';
 import { isNeverPassed } from '../../process/environment.js';
 import { readSecret, type SecretReference } from '../../process/secret-reference.js';
@@ -157,11 +158,9 @@ export async function expandVariables(
 }
 
 function toProcess(entry: StdioServer, { home, workdir }: ExpandOptions): ResolvedServer {
-  const tilde = (path: string): string =>
-    home !== undefined && (path === '~' || path.startsWith('~/')) ? join(home, path.slice(1)) : path;
   if (entry.command.trim() === '') throw unusable(entry, 'command', 'is empty', 'set the variable it refers to');
-  const cwd = entry.cwd === undefined ? workdir : resolve(workdir, tilde(entry.cwd));
-  const path = tilde(entry.command);
+  const cwd = entry.cwd === undefined ? workdir : resolve(workdir, expandHome(entry.cwd, home));
+  const path = expandHome(entry.command, home);
   // Relative to the working directory of the server.
   const command = path.includes('/') && !isAbsolute(path) ? resolve(cwd, path) : path;
   return { ...entry, command, cwd };
@@ -203,9 +202,7 @@ function followReference(
     if (home === undefined) throw missing('a home directory', 'set HOME');
     if (part.kind === 'home') return home;
   }
-  const path = part.path.startsWith('~/')
-    ? join(home!, part.path.slice(2))
-    : resolve(dirname(entry.place.file), part.path);
+  const path = resolve(dirname(entry.place.file), expandHome(part.path, home));
   try {
     return readSmallText(path).replace(/\r?\n$/, '');
   } catch (error) {

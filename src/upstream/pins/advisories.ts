@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
+import { expandHome } from '../../files/home.js';
 import { namesIn } from '../../files/list.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
 import { describePackage, isExact, type RunPackage } from './package.js';
@@ -66,7 +67,7 @@ interface Event {
 }
 
 function* readAdvisories({ path = '', home }: Advisories): Generator<{ id: string; affected: readonly Affected[] }> {
-  const root = path.startsWith('~/') && home !== undefined ? join(home, path.slice(2)) : path;
+  const root = expandHome(path, home);
   const stats = isAbsolute(root) ? statOrNothing(root) : undefined;
   const files = stats?.isDirectory() ? listJson(root) : stats?.isFile() ? [root] : undefined;
   if (files === undefined) throw unreadable(path, 'is not a file or directory');
