@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const input = fileURLToPath(new URL('./protocol-server.mjs', import.meta.url));
@@ -29,14 +29,15 @@ export async function setup(): Promise<void> {
   mkdirSync(dirname(file), { recursive: true });
   if (!existsSync(`${file}.code`)) {
     exchange(file, text);
-    execFileSync(process.execPath, ['-e', starter(file, true), 'server', 'older', '/dev/null'], { input: '' });
+    const options = { cwd: dirname(file), input: '' };
+    execFileSync(process.execPath, ['-e', starter(file, true), 'server', 'older', '/dev/null'], options);
   }
   exchange(PROTOCOL_SERVER, starter(file, false));
 }
 
-/** Returns a program that runs the bundle with its compiled code, or one that writes that code when it ends. */
+/** Returns a program beside the bundle that runs it with its compiled code, or one that writes that code when it ends. */
 const starter = (file: string, isFirst: boolean): string => `const fs = require('node:fs');
-const file = ${JSON.stringify(file)};
+const file = require('node:path').resolve(__dirname, ${JSON.stringify(basename(file))});
 const cachedData = ${isFirst ? 'undefined' : "fs.readFileSync(file + '.code')"};
 const script = new (require('node:vm').Script)(fs.readFileSync(file, 'utf8'), { filename: file, cachedData });
 ${isFirst ? SAVE : ''}script.runInThisContext()(require);
