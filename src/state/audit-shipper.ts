@@ -59,10 +59,14 @@ export function createShippingRecorder(recorder: Recorder, options: ShipperOptio
       try {
         if (piece.lines.length > 0) await sendLines(sink, piece.lines, { ...options, signal: ending.signal });
       } catch (error) {
-        const reason = toToolError(error).message;
-        warnOnce(`the audit log could not be sent to ${describeSink(sink)}, and is sent later: ${reason}`);
-        save(sink, saved ?? { file: piece.next.file, offset: 0 }, (saved?.failures ?? 0) + 1);
-        return;
+        const { message, data } = toToolError(error);
+        if (data?.rejected === undefined) {
+          warnOnce(`the audit log could not be sent to ${describeSink(sink)}, and is sent later: ${message}`);
+          save(sink, saved ?? { file: piece.next.file, offset: 0 }, (saved?.failures ?? 0) + 1);
+          return;
+        }
+        // As the protocol says, it would reject them again.
+        warnOnce(`${describeSink(sink)} took the audit log, and not all lines of it: ${message}`);
       }
       save(sink, piece.next, 0);
     }

@@ -13,8 +13,8 @@ export class RejectedError extends ToolError {
   /** Milliseconds after which it can be sent again; undefined if it never can. */
   readonly retryMs: number | undefined;
 
-  constructor(message: string, retryMs?: number) {
-    super('unavailable', message);
+  constructor(message: string, retryMs?: number, data?: Record<string, number>) {
+    super('unavailable', message, { data });
     this.retryMs = retryMs;
   }
 }
@@ -51,9 +51,12 @@ export async function sendOtlp(
   if (!isRecord(answer)) throw new RejectedError('its answer is not that of an OTLP receiver');
   const { partialSuccess } = answer;
   if (!isRecord(partialSuccess)) return;
-  const rejected = Number(partialSuccess.rejectedSpans ?? partialSuccess.rejectedDataPoints ?? 0);
+  const { rejectedSpans, rejectedDataPoints, rejectedLogRecords, errorMessage } = partialSuccess;
+  const rejected = Number(rejectedSpans ?? rejectedDataPoints ?? rejectedLogRecords ?? 0);
   if (rejected > 0)
-    throw new RejectedError(`it rejected ${rejected}: ${quoteOutside(String(partialSuccess.errorMessage), 200)}`);
+    throw new RejectedError(`it rejected ${rejected}: ${quoteOutside(String(errorMessage), 200)}`, undefined, {
+      rejected,
+    });
 }
 
 function findRetry({ status, headers }: Response): number | undefined {

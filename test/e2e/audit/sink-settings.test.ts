@@ -199,6 +199,25 @@ describe('sinks of the configuration', () => {
     expect(stderr).toContain('later: its answer is not that of an OTLP receiver');
   });
 
+  spec('OBS-11', 'what an OTLP receiver has read and rejected is said, and not sent again', async () => {
+    const receiver = await listen();
+    const workspace = createCalling('{ otlp = true }');
+    workspace.env.OTEL_EXPORTER_OTLP_LOGS_ENDPOINT = receiver.url;
+    receiver.body = '{"partialSuccess":{"rejectedLogRecords":"1","errorMessage":"too old"}}';
+    expect((await call(workspace)).stderr).toMatch(
+      /^warning {2}.* took the audit log, and not all lines of it: it rejected 1: too old\n$/,
+    );
+    receiver.body = '{"partialSuccess":{}}';
+    const before = receiver.lines.length;
+    const first = linesOf(workspace).length;
+    expect((await call(workspace)).stderr).toBe('');
+    const texts = receiver.lines.slice(before).flatMap((body) => {
+      const { scopeLogs } = JSON.parse(body).resourceLogs[0];
+      return scopeLogs[0].logRecords.map((record: { body: { stringValue: string } }) => record.body.stringValue);
+    });
+    expect(texts).toEqual(linesOf(workspace).slice(first));
+  });
+
   spec(
     'OBS-11',
     'if it is away for long, calls wait and no line is lost, or lines are lost with a warning',
