@@ -160,7 +160,7 @@ async function soak(transport, protocol) {
   const faults = [
     ...(answered === requests ? [] : [`${requests - answered} requests not answered exactly once`]),
     ...failed.filter(([name]) => /^lost|^wrong/.test(name)).map(([name, count]) => `${count} × ${name}`),
-    ...(Math.abs(after.descriptors - before.descriptors) <= DESCRIPTORS ? [] : ['descriptors differ']),
+    ...(after.descriptors - before.descriptors <= DESCRIPTORS ? [] : ['descriptors were left open']),
     ...(children === 0 ? [] : [`${children} processes left`]),
     ...(growth < GROWTH ? [] : [`memory grew by ${growth.toFixed(2)}`]),
   ];
@@ -185,9 +185,9 @@ function toPage(rows) {
 \`npm run soak\` keeps ${IN_FLIGHT} calls in flight against \`wield serve\`, for each transport and protocol version: scripts, an
 upstream server that crashes, timeouts, cancellations and approvals. \`SOAK_SECONDS\` sets the duration, 600 by default.
 
-It fails if a request is not answered exactly once, an answer is wrong, the number of descriptors differs by more than
-${DESCRIPTORS} from that after the warm-up, a process is left, or the memory in use (MiB, after a garbage
-collection) has grown by more than a factor of ${GROWTH}.
+It fails if a request is not answered exactly once, an answer is wrong, there are more than ${DESCRIPTORS} descriptors
+beyond those after the warm-up, a process is left, or the memory in use (MiB, after a garbage collection) has grown by
+more than a factor of ${GROWTH}.
 
 The last run: ${SECONDS} seconds, all four at the same time, after a warm-up of ${WARM_UP_SECONDS} seconds.
 The failures are the expected ones: timeouts, cancellations, denials and calls of a crashed server.
