@@ -176,7 +176,7 @@ async function planStart(
   server: ResolvedProcess,
   { env, sandbox, advisories: path }: StartSettings,
   { world, wieldHome, network, beforeRun, lock }: PlanStartOptions,
-): Promise<Pick<SharedPlan, 'request' | 'first' | 'egress'>> {
+): Promise<Pick<SharedPlan, 'request' | 'first' | 'egress' | 'installed'>> {
   // Python would write compiled code next to the files that were accepted.
   const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
   const environment = { ...baseEnvironment(world, env.pass), ...own, ...server.env };
@@ -191,17 +191,19 @@ async function planStart(
           ...{ server: name, variables: server.env, cwd, world },
           ...{ environment, wieldHome, advisories, beforeRun },
         });
-  const { argv = [server.command, ...server.args], place } = pinned;
+  const { argv = [server.command, ...server.args], installed } = pinned;
+  const place = installed?.place;
   const request = { argv, cwd, environment: pinned.environment };
   const { applied, sandboxes } = serverProfiles(server, sandbox);
   const isFirst = lock !== undefined && place === undefined && mayGoOn(request, world);
   const first = isFirst ? { lock, limitMs: FIRST_START_MS } : undefined;
-  if (applied.length === 0) return { request, first };
+  if (applied.length === 0) return { request, first, installed };
   const { sandboxServer } = await import('./connection/sandboxed.js');
   const planned = await sandboxServer({ name, request, place, applied, sandboxes }, { world, wieldHome });
-  if (planned.egress === undefined) return { request: planned.request, first };
+  if (planned.egress === undefined) return { request: planned.request, first, installed };
   // What it runs is installed already.
-  return { request: planned.request, first: undefined, egress: { plan: planned.egress, net: await network.resolve() } };
+  const egress = { plan: planned.egress, net: await network.resolve() };
+  return { request: planned.request, first: undefined, egress, installed };
 }
 
 interface OpenAddressOptions extends LoadPoolOptions {

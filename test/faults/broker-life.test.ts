@@ -2,7 +2,8 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, vi } from 'vitest';
 import { tryConnect } from '../../src/upstream/broker/link.js';
@@ -140,6 +141,14 @@ describe.concurrent('the broker', () => {
     expect(shared).toMatchObject([{ name: 'files', pid: expect.any(Number) }]);
     for (let at = 0; at < 2; at++) await wield(workspace, ['call', 'files_read']);
     expect(json(await wield(workspace, ['mcp', '--json'])).shared).toMatchObject([{ pid: shared[0].pid }]);
+    // The broker, which starts it again, hashes its files again.
+    const packages = join(workspace.env.WIELD_HOME!, 'packages');
+    const place = readdirSync(packages).find((name) => !name.endsWith('.lock'))!;
+    appendFileSync(join(packages, place, 'node_modules', 'files-mcp', 'server.js'), '// changed\n');
+    process.kill(shared[0].pid, 'SIGKILL');
+    await vi.waitFor(() => expect(isAlive(shared[0].pid)).toBe(false), { timeout: patience(15_000) });
+    const refused = json(await wield(workspace, ['call', 'files_read', '--json']));
+    expect(refused.error).toMatchObject({ code: 'integrity', hint: expect.stringContaining('rm -r') });
   });
 
   spec('UPS-113 UPS-119', 'reports the start of a process to the call that waits for it', async () => {

@@ -12,6 +12,7 @@ import { type PipedCompanion, startPiped } from '../../process/companion.js';
 import { type FirstStart, startFirst } from '../../process/first-start.js';
 import type { RefusedHost } from '../../process/sandbox/refusal.js';
 import type { StartRequest } from '../../process/start.js';
+import { assertUnchanged, type PinnedFiles } from '../pins/start.js';
 import type { JSONRPCMessage } from '../sdk.js';
 import { readMessage, refuseLong } from './read-message.js';
 import type { ServerExit, UpstreamTransport } from './transport.js';
@@ -47,13 +48,18 @@ interface PlannedStart {
   readonly request: StartRequest;
   readonly first?: Omit<FirstStart, 'request'> | undefined;
   readonly egress?: ServerEgress | undefined;
+  readonly installed?: PinnedFiles | undefined;
 }
 
-/** Creates the transport of a planned server, not started. What its sandbox refuses is in its last lines. */
+/**
+ * Creates the transport of a planned server, not started. What its sandbox refuses is in its last lines. Throws `integrity`
+ * if its files have changed.
+ */
 export async function createProcessTransport(
-  { request, first, egress }: PlannedStart,
+  { request, first, egress, installed }: PlannedStart,
   world: World,
 ): Promise<ProcessTransport> {
+  if (installed !== undefined) assertUnchanged(installed);
   if (egress === undefined) return new ProcessTransport(request, world, first);
   const { findRoute } = fromResolved(egress.net, world);
   const report = ({ message }: RefusedHost): void => transport.note(`refused by its sandbox: ${message}`);

@@ -41,14 +41,23 @@ export interface Started {
   /** Undefined: the command line as it is. */
   readonly argv?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** The directory that it is installed in. */
-  readonly place?: string;
+  /** Its files, which are hashed before it is started. */
+  readonly installed?: PinnedFiles;
+}
+
+/** Where a pinned server is installed, as plain data. */
+export interface PinnedFiles extends Pick<RunPackage, 'ecosystem' | 'program'> {
+  readonly server: string;
+  readonly place: string;
 }
 
 const MARKER = 'pin.json';
 const VENV = 'venv';
 
-/** Returns how a pinned package is started. Throws `integrity` if it is not what it was pinned to, `denied` by an advisory. */
+/**
+ * Returns how a pinned package is started, once its files are unchanged. Throws `integrity` if it is not what it was pinned
+ * to, `denied` by an advisory.
+ */
 export async function startPinned(
   wanted: RunPackage | undefined,
   integrity: string,
@@ -79,15 +88,21 @@ export async function startPinned(
       );
     await installPin(wanted, found, start);
   }
+  assertHarmless(packagesOf(wanted, place), advisories, server);
+  const { ecosystem, program } = wanted;
+  return { ...toStart(wanted, place, server, environment), installed: { server, place, ecosystem, program } };
+}
+
+/** Throws `integrity` if the files of a pinned server are not those that were installed. */
+export function assertUnchanged(files: PinnedFiles): void {
+  const { server, place } = files;
   const recorded: unknown = JSON.parse(readFileSync(join(place, MARKER), 'utf8'));
-  if (!isRecord(recorded) || recorded.tree !== hashInstalled(wanted, place))
+  if (!isRecord(recorded) || recorded.tree !== hashInstalled(files, place))
     throw differs(
       server,
       `the files in ${place} are not those that were installed`,
       `remove them, and it is installed again: rm -r ${place}`,
     );
-  assertHarmless(packagesOf(wanted, place), advisories, server);
-  return { ...toStart(wanted, place, server, environment), place };
 }
 
 /** Installs what was resolved, once. No script of a package runs, and no code is built. */
@@ -165,7 +180,7 @@ function packagesOf(
 }
 
 // All files that run, but the caches that packages write next to them.
-function hashInstalled({ ecosystem, program = '' }: RunPackage, place: string): string {
+function hashInstalled({ ecosystem, program = '' }: Pick<RunPackage, 'ecosystem' | 'program'>, place: string): string {
   const hash = (directory: string): string => {
     const files = listTree(directory, { links: 'keep' }).filter(
       ({ path }) => !/^\.cache\/|(?:^|\/)__pycache__\//.test(path),
