@@ -60,7 +60,7 @@ test('files are written by other functions only if they are new', () => {
   const known = [
     'cli/add-document.ts: writeFileSync(path, bytes)',
     'process/sandbox/probe.ts: writeFileSync(canary',
-    'state/audit-transports.ts: appendFile(path',
+    'state/audit-transports.ts: appendFile(expandHome(sink.file',
   ];
   expect(others.filter((one) => !known.some((start) => one.startsWith(start)))).toEqual([]);
 });
