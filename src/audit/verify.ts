@@ -197,6 +197,7 @@ function readEntries(path: string) {
   const partial: number[] = [];
   const strange: number[] = [];
   let waiting: number[] = [];
+  let isEmpty = false;
   let lines = 0;
   let end = 1;
   let firstEarly: number | undefined;
@@ -205,11 +206,13 @@ function readEntries(path: string) {
     const found = isWhole ? parseLine(bytes) : undefined;
     if (found === undefined) {
       waiting.push(number);
+      isEmpty = bytes.length === 0;
       continue;
     }
     const { link, hash, skipped } = found;
-    // A line after a partial one says so.
-    (link.fresh ? partial : strange).push(...waiting);
+    // A line after a partial one says so, and begins with a newline; that one may have been completed after it was looked at.
+    const wasCompleted = link.fresh && waiting.length === 1 && isEmpty;
+    if (!wasCompleted) (link.fresh ? partial : strange).push(...waiting);
     waiting = [];
     if (skipped > 0) partial.push(number);
     lines++;

@@ -179,6 +179,25 @@ describe('crashes', () => {
     expect(verifyLog(directory).problems).toMatchObject([{ kind: 'truncated', line: 2 }]);
   });
 
+  spec('OBS-10', 'a line that another process sees while it is written raises no alarm', () => {
+    const directory = createDirectory();
+    const [slow, other] = [createAuditLog(directory), createAuditLog(directory)];
+    const path = join(directory, '000001.jsonl');
+    slow.append(lineOf('one'), SIZES);
+    const whole = readFileSync(path, 'utf8');
+    const seen = whole.slice(0, -20);
+    writeFileSync(path, seen);
+    other.append(lineOf('two'), SIZES);
+    const next = readFileSync(path, 'utf8').slice(seen.length);
+    for (const log of [slow, other]) log.close();
+    writeFileSync(path, whole + next);
+    expect(verifyLog(directory)).toMatchObject({ lines: 2, partial: 0, problems: [] });
+    for (const edited of [`${whole}\n${next}`, `\n${whole}${next}`, `${whole}${next}\n`]) {
+      writeFileSync(path, edited);
+      expect(verifyLog(directory).problems, JSON.stringify(edited)).not.toEqual([]);
+    }
+  });
+
   spec(
     'OBS-10',
     `${KILLS} kills of three writers that rotate raise no alarm`,
