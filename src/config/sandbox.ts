@@ -1,7 +1,7 @@
 // The sandbox tables of the configuration: `[sandbox.NAME]` defines a profile, `[[sandbox]]` assigns one.
 
 import { isToolError } from '../core/error.js';
-import { isHostEntry, type SandboxNetwork } from '../core/hosts.js';
+import { HOSTS, type SandboxNetwork } from '../core/hosts.js';
 import { isRecord } from '../core/json.js';
 import type { SandboxRule, SandboxSettings, SandboxTable } from '../core/sandbox.js';
 import { BUILTIN_PROFILES, NO_SANDBOXES } from '../core/sandbox.js';
@@ -24,17 +24,7 @@ import {
 import type { ConfigValue } from './value.js';
 
 const paths = optional(list(text('a path', /[\s\S]/), 'an array of paths'));
-const HOST_HINT = 'write a name, *.NAME for all names below it, or an address, each alone or with :PORT';
-const hosts = list(
-  checked(
-    text('a host', /[\s\S]/),
-    (entry, fail) => {
-      if (!isHostEntry(entry)) fail([], 'is not a host', HOST_HINT);
-    },
-    { pattern: '^(?:\\*\\.)?[^*\\s/?#@]+$' },
-  ),
-);
-const network = either([boolean, hosts], 'true, false or an array of hosts');
+const network = either([boolean, HOSTS], 'true, false or an array of hosts');
 const PROFILE = object({
   read: paths,
   write: paths,
@@ -42,7 +32,7 @@ const PROFILE = object({
   network: optional({
     ...network,
     // Names the entry that is wrong.
-    read: (value, path, report) => (Array.isArray(value) ? hosts : network).read(value, path, report),
+    read: (value, path, report) => (Array.isArray(value) ? HOSTS : network).read(value, path, report),
   } as Shape<SandboxNetwork>),
   // As in `env.pass`.
   env: optional(list(text('the name of a variable, which may end in *', /^[A-Za-z_]\w*\*?$/), 'an array of variables')),

@@ -1,5 +1,7 @@
 // The hosts that a sandboxed process may reach, as in `network = ["api.github.com:443", "*.npmjs.org"]` (EXE-84).
 
+import { checked, list, text } from './shape.js';
+
 /** Whether a process has the network: all of it, none, or some hosts as written. */
 export type SandboxNetwork = boolean | readonly string[];
 
@@ -17,7 +19,7 @@ interface HostRule extends HostAddress {
 /** What an entry without a port allows. */
 const DEFAULT_PORTS = [443, 80];
 
-const ENTRY = /^(\*\.)?(\[[^\]]*\]|[^[\]:/?#@\\*%\s]+)(?::(\d{1,5}))?$/;
+const ENTRY = /^(\*\.)?(\[[^\]]*\]|[^[\]:/?#@\\*%\s\x00-\x1f]+)(?::(\d{1,5}))?$/;
 const REQUESTED = /^(\[[\da-f:.]+\]|[a-z\d._-]+)(?::(\d{1,5}))?$/i;
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
 
@@ -25,6 +27,22 @@ const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
 export function isHostEntry(text: string): boolean {
   return parseEntry(text).length > 0;
 }
+
+/** A list of hosts in a file. */
+export const HOSTS = list(
+  checked(
+    text('a host', /[\s\S]/),
+    (entry, fail) => {
+      if (!isHostEntry(entry))
+        fail(
+          [],
+          'is not a host',
+          'write a name, *.NAME for all names below it, or an address, each alone or with :PORT',
+        );
+    },
+    { pattern: ENTRY.source },
+  ),
+);
 
 /** Parses the `host:port` of a request; undefined if it is not exactly that. */
 export function parseHostAddress(text: string, defaultPort?: number): HostAddress | undefined {

@@ -1,7 +1,7 @@
 // The sandbox of a server: what its entry asks for, and the profiles that apply to it.
 
 import { ToolError } from '../../core/error.js';
-import { isHostEntry, meetHosts, meetNetworks } from '../../core/hosts.js';
+import { HOSTS, meetHosts, meetNetworks } from '../../core/hosts.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { SandboxRule, SandboxSettings } from '../../core/sandbox.js';
 import { matchSelectorTool } from '../../core/selector-match.js';
@@ -30,15 +30,10 @@ const paths = checked(
   },
   { items: { type: 'string', pattern: '^[^*]*(?:[^*]/\\*\\*)?$' } },
 );
-const hosts = checked(strings, (given, fail) => {
-  const wrong = given.find((host) => !isHostEntry(host));
-  if (wrong !== undefined)
-    fail([], `${JSON.stringify(wrong)} is not a host`, 'write names such as api.github.com or *.npmjs.org');
-});
 /** A sandbox as VS Code writes it. */
 export const SANDBOX_TABLE = object({
   filesystem: optional(object({ allowWrite: optional(paths), denyRead: optional(paths), denyWrite: optional(paths) })),
-  network: optional(object({ allowedDomains: optional(hosts), deniedDomains: optional(hosts) })),
+  network: optional(object({ allowedDomains: optional(HOSTS), deniedDomains: optional(HOSTS) })),
 });
 
 /** Reads `sandbox`, a profile, or `sandboxEnabled` and `sandbox` as VS Code writes them. */
