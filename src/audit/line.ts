@@ -68,6 +68,9 @@ export interface AuditRecord extends Partial<Link> {
   readonly interrupted?: true;
 }
 
+/** The beginnings of lines; inside a string the quotes would be escaped. */
+export const BEGINNINGS = ['{"time":"', '{"started":"'];
+
 /** What is known only when a call has ended. */
 type Ending =
   | 'time'

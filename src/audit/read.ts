@@ -6,7 +6,7 @@ import { nextTurn } from '../core/async.js';
 import { orNothing } from '../core/error.js';
 import { isAlive } from '../files/process-identity.js';
 import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
-import type { AuditRecord, StartedRecord } from './line.js';
+import { type AuditRecord, BEGINNINGS, type StartedRecord } from './line.js';
 import { fileName, listFiles } from './log.js';
 import { toInterrupted } from './record.js';
 
@@ -19,8 +19,6 @@ interface Position {
 
 const CHUNK = 256 * 1024;
 const NEWLINE = 0x0a;
-// The start of every record; inside a string the quotes would be escaped.
-const BEGINNING = '{"time":"';
 
 export function createAuditReader(directory: string) {
   const positions = new Map<number, Position>();
@@ -28,23 +26,23 @@ export function createAuditReader(directory: string) {
   // Calls of which no end was read yet.
   const open = new Map<string, StartedRecord>();
 
-  const takeLine = (line: string, take: (record: AuditRecord) => void): void => {
-    if (line === '') return;
+  // Returns false if it is not a whole line.
+  const takeWhole = (line: string, take: (record: AuditRecord) => void): boolean => {
     const started = parseStarted(line);
-    if (started !== undefined) {
-      open.set(keyOf(started), started);
-      return;
-    }
-    const record = parseRecord(line);
+    if (started !== undefined) open.set(keyOf(started), started);
+    const record = started === undefined ? parseRecord(line) : undefined;
     if (record !== undefined) {
       open.delete(keyOf(record));
       take(record);
-      return;
     }
+    return started !== undefined || record !== undefined;
+  };
+  const takeLine = (line: string, take: (record: AuditRecord) => void): void => {
+    if (line === '' || takeWhole(line, take)) return;
     skipped++;
     // A partial line followed by a whole one, from two processes.
-    const joined = parseRecord(line.slice(line.lastIndexOf(BEGINNING)));
-    if (joined !== undefined) take(joined);
+    const start = Math.max(...BEGINNINGS.map((beginning) => line.lastIndexOf(beginning)));
+    if (start > 0) takeWhole(line.slice(start), take);
   };
 
   // Yields after each piece.

@@ -6,6 +6,7 @@ import { orNothing } from '../core/error.js';
 import { either, type Infer, integer, nullable, object, oneOf, optional, readShape, text } from '../core/shape.js';
 import { isAlive } from '../files/process-identity.js';
 import { hashLine } from './chain.js';
+import { BEGINNINGS } from './line.js';
 import { fileName, listFiles, notesName } from './log.js';
 import { tryOpen } from './read.js';
 
@@ -76,8 +77,6 @@ type Report = (line: number | null, kind: AuditProblem['kind'], message: string)
 const CHUNK = 256 * 1024;
 const NEWLINE = 0x0a;
 const BRACE = 0x7d;
-// The beginnings of lines; inside a string the quotes would be escaped.
-const BEGINNINGS = ['{"time":"', '{"started":"'];
 
 /** Verifies the files of a log. Other processes may be writing to it. */
 export function verifyLog(directory: string): Verification {

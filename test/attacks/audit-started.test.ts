@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { logDirectory, logRecords, logText } from '../support/audit.js';
+import { logDirectory, logFiles, logRecords, logText } from '../support/audit.js';
 import { binary } from '../support/built.js';
 import { json, wield } from '../support/cli.js';
 import { shellScript } from '../support/shell-script.js';
@@ -40,6 +40,11 @@ spec('OBS-8', 'a call whose process its tool kills is recorded as interrupted', 
     { tool: 'killer', pid, interrupted: true, code: 'cancelled', verdict: 'allow', workdir: workspace.dir },
   ]);
   expect((await wield(workspace, ['audit'])).stdout).toMatch(/killer +interrupted/);
+  // Another process was killed while it wrote the line before.
+  const [file] = logFiles(workspace);
+  writeFileSync(file!, `{"time":"2026-11-18T00:00:00.000Z","to${logText(workspace)}`);
+  const joined = json(await wield(workspace, ['audit', '--json']));
+  expect(joined).toMatchObject({ skipped: 1, records: [{ tool: 'killer', pid, interrupted: true }] });
 });
 
 spec('OBS-8', 'a call that ended is one record, and its line of the start has no contents', async () => {
