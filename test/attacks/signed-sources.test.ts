@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect } from 'vitest';
-import { createIo, runCommand } from '../../support/cli.js';
-import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../../support/install.js';
+import { createIo, runCommand } from '../support/cli.js';
+import { createInstallWorkspace, type InstallWorkspace, WORKED } from '../support/install.js';
 import {
   commitSigned,
   createGpgKey,
@@ -16,8 +16,8 @@ import {
   NO_SSH,
   stopGpg,
   writeAllowed,
-} from '../../support/signers.js';
-import { specIf } from '../../support/spec.js';
+} from '../support/signers.js';
+import { specIf } from '../support/spec.js';
 
 // A command at a terminal in this process, with what is typed.
 async function atTerminal(workspace: InstallWorkspace, typed: string, ...args: readonly string[]) {
