@@ -26,7 +26,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 600);
 const IN_FLIGHT = Number(process.env.SOAK_CALLS ?? 200);
 const WARM_UP_SECONDS = Math.min(60, Math.max(10, SECONDS / 2));
-// Descriptors may differ by this many; memory in use may grow by this factor after the warm-up.
+// So many more descriptors may be open, and memory in use may grow by this factor after the warm-up.
 const DESCRIPTORS = 2;
 const GROWTH = 1.3;
 
