@@ -25,6 +25,15 @@ const call = (workspace: Workspace) => wield(workspace, ['call', 'hello']);
 /** Lines of the log, of all files. */
 const linesOf = (workspace: Workspace): string[] => logText(workspace).split('\n').filter(Boolean);
 
+interface LogRecord {
+  readonly body: { readonly stringValue: string };
+  readonly timeUnixNano: string;
+}
+
+/** The records of requests with OpenTelemetry logs. */
+const recordsOf = (bodies: readonly string[]): LogRecord[] =>
+  bodies.flatMap((body) => JSON.parse(body).resourceLogs[0].scopeLogs[0].logRecords);
+
 interface Receiver {
   readonly url: string;
   readonly lines: string[];
@@ -182,11 +191,9 @@ describe('sinks of the configuration', () => {
     // The line of the start may be sent before that of the end.
     const sent = receiver.lines.map((body) => JSON.parse(body).resourceLogs[0]);
     expect(sent[0].resource.attributes).toEqual([{ key: 'service.name', value: { stringValue: 'wield' } }]);
-    const records = sent.flatMap(({ scopeLogs }) => scopeLogs[0].logRecords);
-    expect(records.map((record: { body: { stringValue: string } }) => record.body.stringValue)).toEqual(
-      linesOf(workspace),
-    );
-    expect(records[0].timeUnixNano).toMatch(/^\d{19}$/);
+    const records = recordsOf(receiver.lines);
+    expect(records.map(({ body }) => body.stringValue)).toEqual(linesOf(workspace));
+    expect(records[0]!.timeUnixNano).toMatch(/^\d{19}$/);
   });
 
   spec('OBS-11', 'lines are not taken for sent if the address of OpenTelemetry is that of another server', async () => {
@@ -211,11 +218,9 @@ describe('sinks of the configuration', () => {
     const before = receiver.lines.length;
     const first = linesOf(workspace).length;
     expect((await call(workspace)).stderr).toBe('');
-    const texts = receiver.lines.slice(before).flatMap((body) => {
-      const { scopeLogs } = JSON.parse(body).resourceLogs[0];
-      return scopeLogs[0].logRecords.map((record: { body: { stringValue: string } }) => record.body.stringValue);
-    });
-    expect(texts).toEqual(linesOf(workspace).slice(first));
+    expect(recordsOf(receiver.lines.slice(before)).map(({ body }) => body.stringValue)).toEqual(
+      linesOf(workspace).slice(first),
+    );
   });
 
   spec(
