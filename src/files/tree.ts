@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join, relative } from 'node:path';
+import { createTurns } from '../core/async.js';
 import { systemReason, ToolError } from '../core/error.js';
 import { compareText, quoteOutside } from '../core/text.js';
 import { loadCrypto } from './digest.js';
@@ -164,9 +165,23 @@ export function readTreeFile(root: string, path: string): Buffer {
 /** Returns the SHA-256 of all paths, modes and contents in sorted order, framed by length (INS-26). */
 export function hashTree(root: string, files: readonly TreeFile[] = listTree(root)): string {
   const hash = createTreeHash();
-  for (const file of files)
-    hash.add(file, file.link === undefined ? readTreeFile(root, file.from ?? file.path) : Buffer.from(file.link));
+  for (const file of files) hash.add(file, contentOf(root, file));
   return hash.digest();
+}
+
+/** The same in turns, for a process that has other work to do. */
+export async function hashTreeInTurns(root: string, files: readonly TreeFile[]): Promise<string> {
+  const hash = createTreeHash();
+  const nextTurn = createTurns();
+  for (const file of files) {
+    hash.add(file, contentOf(root, file));
+    await nextTurn();
+  }
+  return hash.digest();
+}
+
+function contentOf(root: string, { path, from = path, link }: TreeFile): Buffer {
+  return link === undefined ? readTreeFile(root, from) : Buffer.from(link);
 }
 
 /** Hashes files that are read elsewhere, in the order of their paths. */

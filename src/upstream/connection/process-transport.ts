@@ -59,7 +59,7 @@ export async function createProcessTransport(
   { request, first, egress, installed }: PlannedStart,
   world: World,
 ): Promise<ProcessTransport> {
-  if (installed !== undefined) assertUnchanged(installed);
+  if (installed !== undefined) await assertUnchanged(installed);
   if (egress === undefined) return new ProcessTransport(request, world, first);
   const { findRoute } = fromResolved(egress.net, world);
   const report = ({ message }: RefusedHost): void => transport.note(`refused by its sandbox: ${message}`);

@@ -9,7 +9,7 @@ import { digestBytes, digestParts } from '../../files/digest.js';
 import { withLock } from '../../files/lock.js';
 import { removeTree } from '../../files/remove.js';
 import { createStateDirectory } from '../../files/state.js';
-import { hashTree, listTree } from '../../files/tree.js';
+import { hashTreeInTurns, listTree } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { type Advisories, assertHarmless } from './advisories.js';
 import { describePackage, isExact, type RunPackage } from './package.js';
@@ -94,10 +94,10 @@ export async function startPinned(
 }
 
 /** Throws `integrity` if the files of a pinned server are not those that were installed. */
-export function assertUnchanged(files: PinnedFiles): void {
+export async function assertUnchanged(files: PinnedFiles): Promise<void> {
   const { server, place } = files;
   const recorded: unknown = JSON.parse(readFileSync(join(place, MARKER), 'utf8'));
-  if (!isRecord(recorded) || recorded.tree !== hashInstalled(files, place))
+  if (!isRecord(recorded) || recorded.tree !== (await hashInstalled(files, place)))
     throw differs(
       server,
       `the files in ${place} are not those that were installed`,
@@ -123,7 +123,8 @@ export async function installPin(
     assertHarmless(packagesOf(wanted, place), start.advisories, start.server);
     if (wanted.ecosystem === 'npm') await runInstaller(['npm', 'ci', ...NPM_FLAGS, '--prefix', place], place, start);
     else await installPypi(['--require-hashes', '-r', 'requirements.txt'], wanted, place, start);
-    writeFileAtomic(join(place, MARKER), `${JSON.stringify({ ...pin, tree: hashInstalled(wanted, place) })}\n`);
+    const tree = await hashInstalled(wanted, place);
+    writeFileAtomic(join(place, MARKER), `${JSON.stringify({ ...pin, tree })}\n`);
   });
 }
 
@@ -180,16 +181,22 @@ function packagesOf(
 }
 
 // All files that run, but the caches that packages write next to them.
-function hashInstalled({ ecosystem, program = '' }: Pick<RunPackage, 'ecosystem' | 'program'>, place: string): string {
-  const hash = (directory: string): string => {
+async function hashInstalled(
+  { ecosystem, program = '' }: Pick<RunPackage, 'ecosystem' | 'program'>,
+  place: string,
+): Promise<string> {
+  const hash = (directory: string): Promise<string> => {
     const files = listTree(directory, { links: 'keep' }).filter(
       ({ path }) => !/^\.cache\/|(?:^|\/)__pycache__\//.test(path),
     );
-    return hashTree(directory, files);
+    return hashTreeInTurns(directory, files);
   };
   if (ecosystem === 'npm') return hash(join(place, 'node_modules'));
   const script = join(place, VENV, 'bin', program);
-  return digestParts([hash(join(place, VENV, 'lib')), existsSync(script) ? digestBytes(readFileSync(script)) : '']);
+  return digestParts([
+    await hash(join(place, VENV, 'lib')),
+    existsSync(script) ? digestBytes(readFileSync(script)) : '',
+  ]);
 }
 
 function toStart(
