@@ -93,6 +93,20 @@ export function createTurns(): () => Promise<void> {
   };
 }
 
+/** Returns a function that reads once at a time: all that ask until the next turn, or while another one reads, share a read. */
+export function shareNext<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | undefined;
+  return () => {
+    next ??= last.then(nextTurn).then(() => {
+      next = undefined;
+      return read();
+    });
+    last = next.catch(() => {});
+    return next;
+  };
+}
+
 /** Frees the slot; further calls do nothing. */
 export type Release = () => void;
 

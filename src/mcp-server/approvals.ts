@@ -59,7 +59,8 @@ async function answer(exchange: Exchange, path: string, { store, settings }: App
     throw usage('use GET for all or one of them, and POST with an id to answer', 'GET /approvals lists the ids');
   if (!mayAnswer) throw denied('you are not an approver', 'approvals.approvers of the server names them');
   // SRV-88
-  if (!exchange.mayConsent()) throw denied('a process that a tool started cannot answer', 'a person must do it');
+  if (!(await exchange.mayConsent()))
+    throw denied('a process that a tool started cannot answer', 'a person must do it');
   const body = readAnswer(exchange.header('content-type'), await exchange.readBody(MAX_BODY_BYTES));
   const found = await find();
   if (body.answer === 'deny') return { approval: toApprovalJson(await store.deny(id, body.reason, identity.user)) };

@@ -35,7 +35,7 @@ export interface Exchange {
   /** Calls the listener if the client disconnects before the end of the response. */
   onDisconnect(listener: () => void): void;
   /** Whether consent can be taken from the client; reads /proc. */
-  mayConsent(): boolean;
+  mayConsent(): Promise<boolean>;
 }
 
 /** Responds with an error of JSON-RPC. */
@@ -139,7 +139,7 @@ export class NodeExchange implements Exchange {
     });
   }
 
-  mayConsent(): boolean {
+  mayConsent(): Promise<boolean> {
     return isPersonsPeer(this.#request.socket);
   }
 }
@@ -222,7 +222,7 @@ export class FetchExchange implements Exchange {
   }
 
   // The program that serves it knows its connections.
-  mayConsent(): boolean {
+  async mayConsent(): Promise<boolean> {
     return true;
   }
 

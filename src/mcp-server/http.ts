@@ -88,7 +88,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
     running++;
     exchange.onBegin = () => void running--;
     // SRV-88: an answer can come on another connection than the call.
-    if (carriesConsent(body) && !exchange.mayConsent()) return respondError(exchange, 403, NO_CONSENT);
+    if (carriesConsent(body) && !(await exchange.mayConsent())) return respondError(exchange, 403, NO_CONSENT);
     let message: Message | undefined;
     try {
       message = readNewer(body, (name) => exchange.header(name));
@@ -208,7 +208,7 @@ async function answerNewer(server: McpServer, exchange: Exchange, message: Reque
   const client = new Client(sessionOf(identity), send, false);
   // A client cancels its request by closing the response.
   exchange.onDisconnect(() => client.close());
-  const mayConsent = (): boolean => exchange.mayConsent();
+  const mayConsent = (): Promise<boolean> => exchange.mayConsent();
   const answer = await server.answer(message, { client, identity, address, isNewer: true, send, mayConsent });
   if (answer === undefined) responder.end();
   else responder.answer(answer.parts, STATUSES.get(answer.code) ?? 200);

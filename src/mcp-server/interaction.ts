@@ -83,7 +83,7 @@ function serveByRequests(request: CallRequest, modes: ElicitationModes, prompts:
     onProgress,
     approve: modes.form
       ? approveBy('mcp', async (asked) => {
-          if (!scope.mayConsent()) return 'unable';
+          if (!(await scope.mayConsent())) return 'unable';
           return prompts.approve(client, asked.signal, (until) =>
             elicit({ mode: 'form', ...toApprovalForm(asked) }, until),
           );
@@ -117,7 +117,7 @@ async function serveByResults(
     const ask = async (asked: InputRequest, signal: AbortSignal, key?: string): Promise<ElicitAnswer> =>
       (await call.requestInput(asked, signal, key)) as ElicitAnswer;
     const approve = async (approval: ApprovalRequest): Promise<ApprovalAnswer> => {
-      if (!scope.mayConsent()) return 'unable';
+      if (!(await scope.mayConsent())) return 'unable';
       // A nested call suspends the outer one. The outer call needs approval before it starts, so it starts over.
       if (approval.depth > 0)
         return prompts.approve(client, approval.signal, (until) => ask(toApprovalInput(approval), until));

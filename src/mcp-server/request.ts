@@ -180,7 +180,7 @@ export interface Channel {
   /** Sends a message as part of the request. */
   send(text: string): void;
   /** Whether consent can be taken from the client; true if absent. */
-  mayConsent?(): boolean;
+  mayConsent?(): Promise<boolean>;
 }
 
 export interface RequestScope {
@@ -208,7 +208,7 @@ export interface RequestScope {
   log(level: string, data: unknown, logger: string | undefined): void;
   /** Sends a request to the client; only in the older protocol version, and in tasks. */
   request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
-  mayConsent(): boolean;
+  mayConsent(): Promise<boolean>;
   /** Whether questions are sent by `request` now, because the request was answered with the handle of a task. */
   readonly asksInTask?: boolean;
   /** Called with the id of the approval that the call waits for, if it can wait. */
@@ -248,7 +248,7 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, runnin
       if (isNewer) throw new Error('this protocol version has no requests of the server');
       return client.requests.request(request, until, (text) => channel.send(text));
     },
-    mayConsent: () => channel.mayConsent?.() ?? true,
+    mayConsent: async () => (await channel.mayConsent?.()) ?? true,
   };
 }
 

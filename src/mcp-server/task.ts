@@ -194,7 +194,7 @@ export class Task {
       },
       controller: this.#controller,
       disconnected: undefined,
-      mayConsent: () => true,
+      mayConsent: async () => true,
       // Sent with the response, and so not by a task.
       notify: (method, params) => void (isHandedOut() || scope.notify(method, params)),
       log: (level, data, logger) => void (isHandedOut() || scope.log(level, data, logger)),

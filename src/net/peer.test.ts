@@ -1,6 +1,6 @@
 // Tests of whose process is at the other end of a connection.
 
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { expect } from 'vitest';
 import { specIf } from '../../test/support/spec.js';
 import { isHeldByTool } from '../process/ancestry.js';
@@ -8,9 +8,9 @@ import { isPersonsPeer } from './peer.js';
 
 const isLinux = process.platform === 'linux';
 
-specIf(isLinux, 'needs /proc', 'SRV-88', 'a socket that no process shows may be held by a tool', () => {
+specIf(isLinux, 'needs /proc', 'SRV-88', 'a socket that no process shows may be held by a tool', async () => {
   // No inode has this number, and no process this user.
-  expect(isHeldByTool('4294967294', 4_294_967_294)).toBe(true);
+  expect(await isHeldByTool('4294967294', 4_294_967_294)).toBe(true);
 });
 
 specIf(isLinux, 'needs /proc', 'SRV-88', 'finds the process of a connection over IPv4 and IPv6', async () => {
@@ -21,14 +21,32 @@ specIf(isLinux, 'needs /proc', 'SRV-88', 'finds the process of a connection over
     });
     if (!listening) continue;
     const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
-    const { connect } = await import('node:net');
     const client = connect((server.address() as { port: number }).port, host);
     const socket = await accepted;
-    expect([host, isPersonsPeer(socket)]).toEqual([host, true]);
+    expect([host, await isPersonsPeer(socket)]).toEqual([host, true]);
     client.destroy();
     await new Promise((resolve) => socket.once('close', resolve));
     // Gone.
-    expect([host, isPersonsPeer(socket)]).toEqual([host, false]);
+    expect([host, await isPersonsPeer(socket)]).toEqual([host, false]);
     server.close();
   }
+});
+
+specIf(isLinux, 'needs /proc', 'SRV-88', 'looks once for many that answer at the same time', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+  await new Promise((resolve) => server.once('listening', resolve));
+  const client = connect((server.address() as { port: number }).port, '127.0.0.1');
+  const socket = await accepted;
+  const cost = async (answers: number): Promise<number> => {
+    const before = process.cpuUsage();
+    const found = await Promise.all(Array.from({ length: answers }, () => isPersonsPeer(socket)));
+    expect(found).toEqual(found.map(() => true));
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  await cost(1);
+  expect(await cost(200)).toBeLessThan(20 * Math.max(await cost(1), await cost(1)) + 100_000);
+  client.destroy();
+  server.close();
 });

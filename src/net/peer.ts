@@ -2,6 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { endianness } from 'node:os';
+import { shareNext } from '../core/async.js';
 import { isHeldByTool } from '../process/ancestry.js';
 import { readProc } from '../process/proc.js';
 import { classifyAddress, parseAddress } from './address.js';
@@ -33,10 +34,10 @@ export function isOwn(socket: Socket, connections: Connections): boolean | undef
  * Whether consent can be taken from a connection (A44). Not from a process of this machine that a tool started, or that
  * cannot be found; other machines are judged by their token. Not known on other systems than Linux.
  */
-export function isPersonsPeer(socket: Socket): boolean {
+export async function isPersonsPeer(socket: Socket): Promise<boolean> {
   if (process.platform !== 'linux') return true;
-  const peer = findPeer(socket);
-  if (typeof peer === 'object') return peer.inode !== '0' && !isHeldByTool(peer.inode, peer.uid);
+  const peer = await findPeer(socket);
+  if (typeof peer === 'object') return peer.inode !== '0' && !(await isHeldByTool(peer.inode, peer.uid));
   const { remoteAddress = '', localAddress } = socket;
   return peer !== 'gone' && remoteAddress !== localAddress && classifyAddress(remoteAddress).class !== 'loopback';
 }
@@ -54,9 +55,11 @@ export function readConnections(): Connections {
   return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => [...(readProc(path) ?? '').matchAll(ROW)]);
 }
 
-function findPeer(socket: Socket): Peer {
+const shareConnections = shareNext(async () => readConnections());
+
+async function findPeer(socket: Socket): Promise<Peer> {
   for (let attempt = 1; ; attempt++) {
-    const peer = findAmong(socket, readConnections());
+    const peer = findAmong(socket, await shareConnections());
     if (peer !== 'absent' || attempt === ATTEMPTS) return peer;
   }
 }

@@ -1,7 +1,8 @@
 // Finds out whether a process was started by a tool, even if the tool removed the mark from its environment (A44).
 
+import { createTurns, shareNext } from '../core/async.js';
 import { HOST_FILE, MARK } from './group.js';
-import { hasOpen, listProcesses, readProc, showsProcesses } from './proc.js';
+import { hasOpen, listProcesses, openLinks, readProc, readProcLink, showsProcesses } from './proc.js';
 import { findMarker, hasToolMark } from './tool-mark.js';
 
 const MAX_ANCESTORS = 64;
@@ -66,18 +67,38 @@ function readInfo(name: number | 'self'): ProcessInfo | undefined {
  * Whether a socket of this machine is, or may be, held by a process that a tool started. If no process shows it, it is
  * one of those of its user that hide what they hold, such as sshd, or one that /proc does not show.
  */
-export function isHeldByTool(inode: string, uid: number): boolean {
-  const name = `socket:[${inode}]`;
-  const holders: number[] = [];
-  const hiding: number[] = [];
-  for (const pid of listProcesses()) {
-    const isHolder = hasOpen(pid, name);
-    if (isHolder === true) holders.push(pid);
-    else if (isHolder === undefined && isOf(pid, uid)) hiding.push(pid);
-  }
-  const suspects = holders.length > 0 ? holders : hiding;
+export async function isHeldByTool(inode: string, uid: number): Promise<boolean> {
+  const { holders, hiding } = await readHolders();
+  const suspects = holders.get(`socket:[${inode}]`) ?? hiding.filter((pid) => isOf(pid, uid));
   return suspects.length === 0 || suspects.some(isToolProcess);
 }
+
+interface Holders {
+  /** The processes that hold a socket, by its name. */
+  readonly holders: ReadonlyMap<string, readonly number[]>;
+  /** Processes that hide what they hold. */
+  readonly hiding: readonly number[];
+}
+
+// A machine can have many processes.
+const readHolders = shareNext(async (): Promise<Holders> => {
+  const holders = new Map<string, number[]>();
+  const hiding: number[] = [];
+  const turns = createTurns();
+  for (const pid of listProcesses()) {
+    const links = openLinks(pid);
+    if (links === undefined) hiding.push(pid);
+    for (const link of links ?? []) {
+      await turns();
+      const name = readProcLink(link);
+      if (!name?.startsWith('socket:')) continue;
+      const pids = holders.get(name);
+      if (pids === undefined) holders.set(name, [pid]);
+      else pids.push(pid);
+    }
+  }
+  return { holders, hiding };
+});
 
 /** Whether a process belongs to a user. Linux only. */
 export function isOf(pid: number, uid: number): boolean {

@@ -31,13 +31,18 @@ export function listProcesses(): number[] {
   return (orNothing(() => readdirSync('/proc')) ?? []).map(Number).filter(Number.isInteger);
 }
 
-/** Whether a process has a file of this name open; undefined if this process may not see it. */
-export function hasOpen(pid: number, name: string): boolean | undefined {
+/** Returns links to what a process has open; undefined if this process may not see it. */
+export function openLinks(pid: number): string[] | undefined {
   const directory = `/proc/${pid}/fd`;
   try {
-    return readdirSync(directory).some((descriptor) => readProcLink(`${directory}/${descriptor}`) === name);
+    return readdirSync(directory).map((descriptor) => `${directory}/${descriptor}`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === 'EACCES' || code === 'EPERM' ? undefined : false;
+    return code === 'EACCES' || code === 'EPERM' ? undefined : [];
   }
+}
+
+/** Whether a process has a file of this name open; undefined if this process may not see it. */
+export function hasOpen(pid: number, name: string): boolean | undefined {
+  return openLinks(pid)?.some((link) => readProcLink(link) === name);
 }

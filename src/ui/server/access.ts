@@ -82,8 +82,8 @@ export function checkPeer(socket: Socket): Refusal | undefined {
 }
 
 /** Returns why a connection may change nothing: a tool started its process, so no person is behind it (A44). */
-export function checkPerson(socket: Socket): Refusal | undefined {
-  return isPersonsPeer(socket)
+export async function checkPerson(socket: Socket): Promise<Refusal | undefined> {
+  return (await isPersonsPeer(socket))
     ? undefined
     : { status: 403, message: 'a process that a tool started, or that cannot be found, can only read this page' };
 }

@@ -38,16 +38,16 @@ export function createListener({ access, files, handlers, debug }: ListenerOptio
     const { method = '', url = '' } = request;
     const [path = ''] = url.split('?', 1);
     if (!path.startsWith('/api/')) return sendFile(response, method === 'GET' ? files.get(path) : undefined);
+    const stop = new AbortController();
+    response.once('close', () => stop.abort());
     const [isRead, isLogin] = [method === 'GET', method === 'POST' && path === '/api/login'];
     const forbidden =
       checkApi({ headers: request.headers, isWrite: !isRead, isLogin }, access) ??
-      (isRead ? undefined : checkPerson(request.socket));
+      (isRead ? undefined : await checkPerson(request.socket));
     if (forbidden !== undefined) return sendText(response, forbidden.status, forbidden.message);
     const route = findRoute(names, method, path);
     if (route === undefined) return sendText(response, 404, 'no such route');
     const body = method === 'GET' ? undefined : readRequest(route.name, await readBody(request));
-    const stop = new AbortController();
-    response.once('close', () => stop.abort());
     const isStream = STREAMS.has(route.name);
     const send = createSender(response);
     const setCookie = (cookie: string): void => void response.setHeader('set-cookie', cookie);
