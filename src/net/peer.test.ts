@@ -1,9 +1,11 @@
 // Tests of whose process is at the other end of a connection.
 
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { specIf } from '../../test/support/spec.js';
 import { isHeldByTool } from '../process/ancestry.js';
+import { MARK } from '../process/group.js';
 import { isPersonsPeer } from './peer.js';
 
 const isLinux = process.platform === 'linux';
@@ -11,6 +13,31 @@ const isLinux = process.platform === 'linux';
 specIf(isLinux, 'needs /proc', 'SRV-88', 'a socket that no process shows may be held by a tool', async () => {
   // No inode has this number, and no process this user.
   expect(await isHeldByTool('4294967294', 4_294_967_294)).toBe(true);
+});
+
+specIf(isLinux && process.getuid?.() === 0, 'needs root', 'SRV-88', 'so may one that a tool is sending', async () => {
+  // No other test has processes of this user.
+  const user = 54_321;
+  const start = async (options: SpawnOptions): Promise<ChildProcess> => {
+    const child = spawn('sleep', ['60'], options);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await new Promise((resolve) => child.once('spawn', resolve));
+    return child;
+  };
+  const tool = await start({ uid: user, gid: user, env: { ...process.env, [MARK]: '1' } });
+  process.setegid!(user);
+  process.seteuid!(user);
+  onTestFinished(() => {
+    process.seteuid!(0);
+    process.setegid!(0);
+  });
+  // Also of root, and so hides what it holds.
+  await start({});
+  expect(await isHeldByTool('4294967294', user)).toBe(true);
+  const ended = new Promise((resolve) => tool.once('exit', resolve));
+  tool.kill('SIGKILL');
+  await ended;
+  expect(await isHeldByTool('4294967294', user)).toBe(false);
 });
 
 specIf(isLinux, 'needs /proc', 'SRV-88', 'finds the process of a connection over IPv4 and IPv6', async () => {

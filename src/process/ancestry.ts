@@ -65,12 +65,23 @@ function readInfo(name: number | 'self'): ProcessInfo | undefined {
 
 /**
  * Whether a socket of this machine is, or may be, held by a process that a tool started. If no process shows it, it is
- * one of those of its user that hide what they hold, such as sshd, or one that /proc does not show.
+ * held by one of its user that hides what it holds, such as sshd, by one that /proc does not show, or by none, while a
+ * process sends it to another.
  */
 export async function isHeldByTool(inode: string, uid: number): Promise<boolean> {
   const { holders, hiding } = await readHolders();
-  const suspects = holders.get(`socket:[${inode}]`) ?? hiding.filter((pid) => isOf(pid, uid));
-  return suspects.length === 0 || suspects.some(isToolProcess);
+  const shown = holders.get(`socket:[${inode}]`);
+  if (shown !== undefined) return shown.some(isToolProcess);
+  return !hiding.some((pid) => isOf(pid, uid)) || runsTool(uid);
+}
+
+async function runsTool(uid: number): Promise<boolean> {
+  const turns = createTurns();
+  for (const pid of listProcesses()) {
+    await turns();
+    if (isOf(pid, uid) && isToolProcess(pid)) return true;
+  }
+  return false;
 }
 
 interface Holders {
