@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import type { DoorOptions } from '../../src/core/toolbox.js';
 import { createToolbox, defineTool, textOf } from '../../src/index.js';
+import { createModuleWorkspace } from '../support/modules.js';
 import { patience } from '../support/patience.js';
 import { finding, spec } from '../support/spec.js';
 import { configureServers } from '../support/upstream-servers.js';
-import { createWorkspace } from '../support/workspace.js';
+import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const SERVER = fileURLToPath(new URL('../support/offers-server.mjs', import.meta.url));
 const MODEL = { caller: { kind: 'model', door: 'test' } } as const;
@@ -57,7 +58,7 @@ function createFar(entry: object = {}, offers: object = OFFERS) {
   return workspace;
 }
 
-async function read(workspace: ReturnType<typeof createFar>, uris: readonly string[]) {
+async function read(workspace: Workspace, uris: readonly string[]) {
   const toolbox = workspace.toolbox();
   const found: [string, string | undefined][] = [];
   for (const uri of uris) found.push([uri, (await toolbox.catalog.resources.read(uri, MODEL)).error?.code]);
@@ -101,6 +102,20 @@ describe('a resource of a server', () => {
     expect(await read(denying, uris)).toEqual(all(uris, 'not_found'));
     expect(await read(denying, ['mcp://far/file:///home/a'])).toEqual([['mcp://far/file:///home/a', undefined]]);
   });
+});
+
+spec('RSC-1 MOD-33', 'a resource of a module file is denied in every spelling of its URI', async () => {
+  const workspace = createModuleWorkspace();
+  workspace.module(
+    'notes.tool.ts',
+    `import { defineResource } from 'wield';
+export const note = defineResource({ uri: 'notes:///{+path}', name: 'note', read: (uri: string) => uri });`,
+  );
+  const uris = ['notes:///secret/1', 'notes:///open/../secret/1', 'notes:///%73ecret/1', 'notes:///./secret//1'];
+  expect(await read(workspace, uris)).toEqual(all(uris, undefined));
+  workspace.config('[trust]\nrules = ["resource:notes:///secret/*($deny)"]\n');
+  expect(await read(workspace, uris)).toEqual(all(uris, 'denied'));
+  expect(await read(workspace, ['notes:///open/1'])).toEqual([['notes:///open/1', undefined]]);
 });
 
 describe('a server that lists what others have', () => {

@@ -1,6 +1,10 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { expect } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
+import { createWorkspace } from '../../../test/support/workspace.js';
 import { findPackage } from './package.js';
+import { findBin } from './start.js';
 import { compareVersions } from './version.js';
 
 const read = (line: string) => {
@@ -44,6 +48,22 @@ spec('UPS-123', 'finds the package of a command line, and replaces its version',
     ['env npx x', undefined],
   ];
   for (const [line, expected] of cases) expect(read(line), line).toEqual(expected);
+});
+
+spec('UPS-123', 'finds the program of a package as npx does', () => {
+  const { home } = createWorkspace();
+  const own = join(home, 'node_modules', '@a', 'x');
+  mkdirSync(own, { recursive: true });
+  const find = (bin: unknown, program?: string): string => {
+    writeFileSync(join(own, 'package.json'), JSON.stringify({ bin }));
+    return relative(own, findBin('@a/x', program, home, 'far'));
+  };
+  expect(find('./main.js')).toBe('main.js');
+  expect(find({ other: 'other.js' })).toBe('other.js');
+  expect(find({ other: 'other.js', x: 'x.js' })).toBe('x.js');
+  expect(find({ other: 'other.js', x: 'x.js' }, 'other')).toBe('other.js');
+  for (const [bin, program] of [[{ one: '1.js', two: '2.js' }], [{}], [{ x: 1 }], [{ x: 'x.js' }, 'toString']] as const)
+    expect(() => find(bin, program), JSON.stringify(bin)).toThrow(expect.objectContaining({ code: 'unavailable' }));
 });
 
 spec('UPS-124', 'compares versions of npm and PyPI', () => {
