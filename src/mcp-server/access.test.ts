@@ -84,3 +84,20 @@ test('the endpoint checks access before anything else, and takes JSON only', asy
     expect([type, await ask({ ...allowed, 'content-type': type })]).toEqual([type, 415]);
   await http.close();
 });
+
+test('a body of unknown length is read up to the limit', async () => {
+  const http = createMcpHttp(createToolbox({ tools: [] }), { access: { host: '127.0.0.1' } } as never);
+  const mebibyte = new Uint8Array(2 ** 20).fill(32);
+  let sent = 0;
+  const body = new ReadableStream({
+    pull(controller) {
+      if (++sent < 100) controller.enqueue(mebibyte);
+      else controller.close();
+    },
+  });
+  const headers = { host: '127.0.0.1', 'content-type': 'application/json' };
+  const request = new Request('http://127.0.0.1/mcp', { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+  expect((await http.fetch(request)).status).toBe(413);
+  expect(sent).toBeLessThan(20);
+  await http.close();
+});
