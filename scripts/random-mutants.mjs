@@ -11,7 +11,8 @@ const FOLDERS = {
   'audit/': 'attacks/audit attacks/keys e2e/audit faults/audit conformance/state',
   'builtin/':
     'attacks/programs e2e/catalog/search e2e/catalog/visibility attacks/one-policy e2e/code e2e/context/tools e2e/helpers e2e/mcp-server/search-mode',
-  'catalog/': 'src/catalog attacks/files attacks/references attacks/variants e2e/catalog e2e/formats/script-',
+  'catalog/':
+    'src/catalog attacks/files attacks/offers attacks/references attacks/variants e2e/catalog e2e/formats/script- e2e/formats/tools-json',
   'code/': 'attacks/programs e2e/code faults/program',
   'config/': 'src/config attacks/policy attacks/state e2e/config e2e/policy/p e2e/runtime/middleware-config',
   'core/':
@@ -21,7 +22,7 @@ const FOLDERS = {
   'files/':
     'attacks/files attacks/links attacks/lock attacks/paths attacks/state e2e/audit/audit e2e/policy/trust faults/state faults/store',
   'fleet/': 'attacks/fleet e2e/fleet faults/fleet',
-  'formats/': 'attacks/openapi attacks/paths attacks/variants conformance e2e/formats',
+  'formats/': 'attacks/openapi attacks/paths attacks/policy attacks/variants conformance e2e/formats',
   'install/': 'attacks/bundles attacks/git attacks/install attacks/lock attacks/plugins e2e/install faults/install',
   'mcp-server/':
     'src/mcp-server attacks/http attacks/offers attacks/questions attacks/unfinished e2e/mcp-server faults/streams',
@@ -31,12 +32,14 @@ const FOLDERS = {
     'attacks/approvals attacks/policy attacks/trust e2e/mcp-server/approvals e2e/policy e2e/ui/approvals faults/approvals',
   'process/':
     'attacks/argv attacks/environment attacks/exchange attacks/sandbox e2e/formats/script-run e2e/runtime faults/ends faults/spawn',
-  'runtime/': 'attacks/approvals attacks/arg attacks/exchange conformance/doors e2e/audit e2e/policy e2e/runtime',
+  'runtime/':
+    'attacks/approvals attacks/arg attacks/exchange conformance/doors e2e/audit e2e/fleet/state e2e/policy e2e/runtime',
   'schema/': 'src/core src/schema attacks/validation e2e/formats/script-types e2e/runtime/call e2e/runtime/schema',
   'state/': 'attacks/fleet attacks/state conformance/state conformance/stores e2e/fleet',
   'ui/server/': 'attacks/page e2e/ui/access e2e/ui/approvals e2e/ui/live e2e/ui/run e2e/ui/servers',
   'upstream/': 'attacks/upstream e2e/upstream faults/upstream',
-  'workspace/': 'attacks/environment attacks/state attacks/trust e2e/catalog/search-path e2e/config e2e/policy/trust',
+  'workspace/':
+    'attacks/environment attacks/state attacks/trust e2e/catalog/search-path e2e/cli/cli.test e2e/config e2e/policy/trust',
 };
 
 // Calls without which a value has its unsafe form.
