@@ -10,7 +10,7 @@ const FOLDERS = {
   'adapters/lowering/': 'src/adapters e2e/adapters e2e/mcp-server/listing',
   'audit/': 'attacks/audit attacks/keys e2e/audit faults/audit conformance/state',
   'builtin/':
-    'attacks/programs e2e/catalog/search e2e/catalog/visibility attacks/one-policy e2e/code e2e/context/tools e2e/helpers e2e/mcp-server/search-mode',
+    'attacks/programs e2e/catalog/search e2e/catalog/visibility attacks/one-policy e2e/code e2e/context/handles e2e/context/tools e2e/helpers e2e/mcp-server/search-mode',
   'catalog/':
     'src/catalog attacks/files attacks/offers attacks/references attacks/variants e2e/catalog e2e/formats/script- e2e/formats/tools-json',
   'code/': 'attacks/programs e2e/code faults/program',
@@ -25,7 +25,7 @@ const FOLDERS = {
   'formats/': 'attacks/openapi attacks/paths attacks/policy attacks/variants conformance e2e/formats',
   'install/': 'attacks/bundles attacks/git attacks/install attacks/lock attacks/plugins e2e/install faults/install',
   'mcp-server/':
-    'src/mcp-server attacks/http attacks/offers attacks/questions attacks/unfinished e2e/mcp-server faults/streams',
+    'src/mcp-server attacks/http attacks/offers attacks/questions attacks/unfinished e2e/mcp-server e2e/upstream/upstream-subscriptions faults/streams',
   'net/':
     'attacks/http attacks/openapi attacks/page attacks/upstream e2e/formats/openapi.test e2e/mcp-server/http e2e/upstream/oauth',
   'policy/':
