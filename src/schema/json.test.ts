@@ -339,6 +339,18 @@ describe('limits', () => {
       { path: '/rows', expected: 'entries that all differ' },
     ]);
   });
+
+  spec('TOOL-23', 'lets small validations that come together share turns', async () => {
+    const schema = createJsonSchema({ type: 'array', items: { type: 'integer' } });
+    const small = [1, 2, 3];
+    const checkAll = (count: number) => Promise.all(Array.from({ length: count }, () => schema.check(small)));
+    // More than one turn may take, so that all of the others wait.
+    await checkAll(5000);
+    const counter = countTurns();
+    await checkAll(5000);
+    counter.stop();
+    expect(counter.turns()).toBeLessThan(100);
+  });
 });
 
 describe('untrusted schemas', () => {

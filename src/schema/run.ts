@@ -1,5 +1,6 @@
 // One validation of a value: its budget (TOOL-23), where it is, and the faults found so far.
 
+import { nextTurn } from '../core/async.js';
 import { canonicalJson, describeValue, type Json, toPointer } from '../core/json.js';
 import type { Fault } from '../core/schema.js';
 
@@ -29,7 +30,7 @@ export class Budget {
 }
 
 let spent = 0;
-let last: Promise<void> | undefined;
+let ending: Promise<void> | undefined;
 
 export function countSteps(steps: number): void {
   spent += steps;
@@ -40,21 +41,18 @@ export function endTurn(): void {
   spent = MAX_STEPS_PER_TURN;
 }
 
-/** Waits until the next validation may run. */
-export async function nextTurn(): Promise<void> {
-  if (spent < MAX_STEPS_PER_TURN && last === undefined) return;
-  const turn = (last ?? Promise.resolve()).then(
-    () =>
-      new Promise<void>((resolve) => {
-        setImmediate(() => {
-          spent = 0;
-          if (last === turn) last = undefined;
-          resolve();
-        });
-      }),
-  );
-  last = turn;
-  await turn;
+/** Whether the next validation has to wait. Asked again after each wait: others waited for the same turn. */
+export function isTurnOver(): boolean {
+  return spent >= MAX_STEPS_PER_TURN;
+}
+
+/** Waits for the next turn of the event loop. */
+export function waitForTurn(): Promise<void> {
+  ending ??= nextTurn().then(() => {
+    spent = 0;
+    ending = undefined;
+  });
+  return ending;
 }
 
 /** Names of properties and indexes of items that a schema covers; `ALL_ITEMS` for every item. */

@@ -11,14 +11,15 @@ import {
   countSteps,
   endTurn,
   every,
+  isTurnOver,
   isValid,
   MAX_STEPS,
   MAX_STEPS_IN_ALL,
-  nextTurn,
   OverBudget,
   overBudget,
   Run,
   type Visit,
+  waitForTurn,
 } from './run.js';
 import { compileNumber, compileString, toMembership } from './scalars.js';
 import { compileUnion } from './union.js';
@@ -31,7 +32,7 @@ export function createCheck(json: JsonSchema, closed: boolean): (value: Json) =>
 }
 
 async function check(visit: Visit, value: Json): Promise<Check> {
-  await nextTurn();
+  while (isTurnOver()) await waitForTurn();
   const run = new Run();
   try {
     let valid = counted(run, () => visit(value, run, undefined));
@@ -53,7 +54,7 @@ async function checkDeferred(first: boolean, run: Run): Promise<boolean> {
   for (const { count, check, path } of run.deferred) {
     for (let entry = 0; entry < count; entry++) {
       if (run.isFull) return false;
-      await nextTurn();
+      while (isTurnOver()) await waitForTurn();
       run.restart(path);
       if (!counted(run, () => check(entry))) valid = false;
       steps -= MAX_STEPS - run.left;
