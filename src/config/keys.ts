@@ -32,7 +32,7 @@ import { auditSinks, maskSinks } from './audit-sinks.js';
 import { caFile, exceptions, proxyAddress } from './net.js';
 import { openApiTable, reference } from './openapi.js';
 import { ruleTest } from './rule-tests.js';
-import { sandboxRule, sandboxTable } from './sandbox.js';
+import { findProfileNameFault, sandboxRule, sandboxTable } from './sandbox.js';
 import { authTable, proxyList, tokensTable } from './serve.js';
 
 /**
@@ -80,6 +80,8 @@ export interface Key extends Value {
   readonly restricts?: boolean;
   /** Masks secrets in the value (CLI-18). */
   readonly mask?: (value: unknown) => unknown;
+  /** Returns what is wrong with the last step of its path, which a user chooses. */
+  readonly findNameFault?: (name: string, value: unknown) => string | undefined;
   /** Whether a project may add this value. */
   readonly narrows?: (parsed: unknown) => boolean;
 }
@@ -311,13 +313,10 @@ export const KEYS: Readonly<Record<string, Key>> = {
     '[Retries, caches and rate limits](#middleware)',
     { ...RESTRICTS, narrows: (parsed) => isNarrowing(parsed as MiddlewareSettings) },
   ),
-  'sandbox.*': key(
-    { word: 'table', shape: sandboxTable },
-    'narrows',
-    null,
-    'A [sandbox profile](#sandboxes)',
-    RESTRICTS,
-  ),
+  'sandbox.*': key({ word: 'table', shape: sandboxTable }, 'narrows', null, 'A [sandbox profile](#sandboxes)', {
+    ...RESTRICTS,
+    findNameFault: findProfileNameFault,
+  }),
   'sandbox.rules': key(
     { word: 'tables', shape: sandboxRule },
     'narrows',

@@ -7,7 +7,7 @@ import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
 import { isForRules } from '../core/selector.js';
-import { formatFault, type Path, readShape } from '../core/shape.js';
+import { formatFault, formatPath, type Path, readShape } from '../core/shape.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { FileText } from '../files/read.js';
 import { lineOf, parseToml } from '../files/toml.js';
@@ -52,10 +52,12 @@ function readLeaf({ path, value }: Leaf, context: FileContext): ConfigFile {
   const lineAt = (steps: Path): number => lineOf(text, steps, 1);
   const line = lineAt(path);
   if (key.kind === 'server') return readServerTable({ path, value }, line, context);
+  const denies = key.restricts === true && !(layer === 'project' && key.project === 'ignored');
+  const misnamed = key.findNameFault?.(path.at(-1)!, value);
+  if (misnamed !== undefined) return invalid(context, line, `${formatPath(path)} ${misnamed}`, denies);
   const { value: parsed, faults } = readShape(key.shape, value, path);
   const [fault] = faults;
   if (fault !== undefined) {
-    const denies = key.restricts === true && !(layer === 'project' && key.project === 'ignored');
     const hint = fault.kind === 'unknown' ? fault.hint : undefined;
     return invalid(context, lineAt(fault.path), formatFault(fault), denies, hint);
   }

@@ -13,7 +13,6 @@ import {
   converted,
   described,
   either,
-  type Infer,
   list,
   object,
   optional,
@@ -25,34 +24,26 @@ import type { ConfigValue } from './value.js';
 
 const paths = optional(list(text('a path', /[\s\S]/), 'an array of paths'));
 const network = either([boolean, HOSTS], 'true, false or an array of hosts');
-const PROFILE = object({
+/** A profile. */
+export const sandboxTable = object({
   read: paths,
   write: paths,
   deny: paths,
   network: optional({
     ...network,
     // Names the entry that is wrong.
-    read: (value, path, report) => (Array.isArray(value) ? HOSTS : network).read(value, path, report),
+    read: (value, report) => (Array.isArray(value) ? HOSTS : network).read(value, report),
   } as Shape<SandboxNetwork>),
   // As in `env.pass`.
   env: optional(list(text('the name of a variable, which may end in *', /^[A-Za-z_]\w*\*?$/), 'an array of variables')),
 });
-/** A profile; its name is the last step of its path. */
-export const sandboxTable: Shape<Infer<typeof PROFILE>> = {
-  ...PROFILE,
-  read(value, path, report) {
-    const name = path.at(-1);
-    const message =
-      Object.hasOwn(PROFILE.fields, name!) && !isRecord(value)
-        ? 'belongs in a table: [sandbox.NAME]'
-        : BUILTIN_PROFILES.some((builtin) => builtin === name)
-          ? 'is a built-in profile; choose another name'
-          : undefined;
-    if (message === undefined) return PROFILE.read(value, path, report);
-    report({ path, kind: 'invalid', message, hint: 'write [sandbox.NAME]' });
-    return undefined;
-  },
-};
+/** Returns what is wrong with the name of a profile. */
+export function findProfileNameFault(name: string, value: unknown): string | undefined {
+  if (Object.hasOwn(sandboxTable.fields, name) && !isRecord(value)) return 'belongs in a table: [sandbox.NAME]';
+  return BUILTIN_PROFILES.some((builtin) => builtin === name)
+    ? 'is a built-in profile; choose another name'
+    : undefined;
+}
 
 /** Names that a profile cannot have, as JSON Schema. */
 export const PROFILE_NAME_SCHEMA = { not: { enum: BUILTIN_PROFILES } };

@@ -54,9 +54,9 @@ export const authTable: Shape<readonly IssuerSettings[]> = checked(
   {
     expected: 'a table with an issuer',
     toSchema: () => ({ anyOf: [issuer.toSchema(), issuers.toSchema()] }),
-    read(value, path, report) {
-      if (Array.isArray(value)) return issuers.read(value, path, report);
-      const one = issuer.read(value, path, report);
+    read(value, report) {
+      if (Array.isArray(value)) return issuers.read(value, report);
+      const one = issuer.read(value, report);
       return one && [one];
     },
   },

@@ -7,6 +7,9 @@ import { BYTES, DURATION, didYouMean, parseBytes, parseDuration, quoteOutside } 
 /** Keys and indices from the whole value to a part of it. */
 export type Path = readonly (string | number)[];
 
+/** Receives the faults of a value; their paths begin at that value. */
+export type Report = (fault: ShapeFault) => void;
+
 export interface ShapeFault {
   readonly path: Path;
   readonly kind: 'missing' | 'unknown' | 'invalid';
@@ -30,7 +33,7 @@ export interface Shape<T> {
   /** Of a key of an object that may be missing. */
   readonly optional?: boolean;
   /** Returns the value without its invalid parts, which are reported; undefined if nothing remains. */
-  readonly read: (value: unknown, path: Path, report: (fault: ShapeFault) => void) => T | undefined;
+  readonly read: (value: unknown, report: Report) => T | undefined;
 }
 
 /** The type of the values of a shape. */
@@ -45,7 +48,7 @@ export interface Reading<T> {
 /** Reads a value. Callers that need all of it check that there are no faults. */
 export function readShape<T>(shape: Shape<T>, value: unknown, path: Path = []): Reading<T> {
   const faults: ShapeFault[] = [];
-  const read = shape.read(value, path, (fault) => faults.push(fault));
+  const read = shape.read(value, (fault) => faults.push({ ...fault, path: [...path, ...fault.path] }));
   return { value: read, faults };
 }
 
@@ -80,17 +83,22 @@ export function custom<T>(
     expected,
     hint,
     toSchema: () => schema,
-    read(value, path, report) {
+    read(value, report) {
       const parsed = parse(value);
-      if (parsed === undefined) report(mismatch(path, value, expected, hint));
+      if (parsed === undefined) report(mismatch(value, expected, hint));
       return parsed;
     },
   };
 }
 
-function mismatch(path: Path, value: unknown, expected: string, hint = `write ${expected}`): ShapeFault {
+function mismatch(value: unknown, expected: string, hint = `write ${expected}`): ShapeFault {
   const found = typeof value === 'string' ? 'a string' : describeValue(value);
-  return { path, kind: 'invalid', message: `must be ${expected}`, hint, found };
+  return { path: [], kind: 'invalid', message: `must be ${expected}`, hint, found };
+}
+
+// For a part of a value.
+function within(step: string | number, report: Report): Report {
+  return (fault) => report({ ...fault, path: [step, ...fault.path] });
 }
 
 export const string = custom('a string', (value) => (typeof value === 'string' ? value : undefined), {
@@ -130,10 +138,10 @@ export function oneOf<const T extends string | number | boolean>(...values: read
 
 /** Changes how a shape is described. */
 export function described<S extends Shape<unknown>>(shape: S, expected: string, hint = shape.hint): S {
-  const read: Shape<unknown>['read'] = (value, path, report) => {
-    // Faults of parts describe themselves, and have a longer path.
-    return shape.read(value, path, (fault) => {
-      const isOwn = fault.path.length === path.length && fault.kind === 'invalid';
+  const read: Shape<unknown>['read'] = (value, report) => {
+    // Faults of parts describe themselves.
+    return shape.read(value, (fault) => {
+      const isOwn = fault.path.length === 0 && fault.kind === 'invalid';
       report(isOwn ? { ...fault, message: `must be ${expected}`, hint: hint ?? `write ${expected}` } : fault);
     });
   };
@@ -145,12 +153,12 @@ export function list<T>(item: Shape<T>, expected = 'an array'): Shape<readonly T
   return {
     expected,
     toSchema: () => ({ type: 'array', items: item.toSchema() }),
-    read(value, path, report) {
+    read(value, report) {
       if (Array.isArray(value)) {
-        const items = value.map((one, at) => item.read(one, [...path, at], report));
+        const items = value.map((one, at) => item.read(one, within(at, report)));
         return items.filter((one) => one !== undefined) as T[];
       }
-      report(mismatch(path, value, expected));
+      report(mismatch(value, expected));
       return undefined;
     },
   };
@@ -184,15 +192,15 @@ export function record<T>(
       ...(keyPattern === undefined ? {} : { propertyNames: { pattern: keyPattern } }),
       additionalProperties: item.toSchema(),
     }),
-    read(value, path, report) {
+    read(value, report) {
       if (!isRecord(value)) {
-        report(mismatch(path, value, expected));
+        report(mismatch(value, expected));
         return undefined;
       }
       const entries = Object.entries(value).flatMap(([key, one]) => {
         const fault = findFault?.(key);
-        if (fault !== undefined) report({ path: [...path, key], kind: 'invalid', message: fault, hint: keyHint });
-        const read = item.read(one, [...path, key], report);
+        if (fault !== undefined) report({ path: [key], kind: 'invalid', message: fault, hint: keyHint });
+        const read = item.read(one, within(key, report));
         return fault === undefined && read !== undefined ? [[key, read] as const] : [];
       });
       return Object.fromEntries(entries);
@@ -237,39 +245,38 @@ export function object<const F extends Fields>(
       ...(required.length === 0 ? {} : { required }),
       ...(unknown === 'report' ? { additionalProperties: false } : {}),
     }),
-    read(value, path, report) {
+    read(value, report) {
       if (!isRecord(value)) {
-        report(mismatch(path, value, expected, hint));
+        report(mismatch(value, expected, hint));
         return undefined;
       }
       const isOther = ([key]: [string, unknown]): boolean => !shapes.has(key);
       const read = unknown === 'keep' ? Object.fromEntries(Object.entries(value).filter(isOther)) : {};
       for (const key of Object.keys(value)) {
         const field = shapes.get(key);
-        if (field === undefined && unknown === 'report') report(unknownKey([...path, key], known));
+        if (field === undefined && unknown === 'report') report(unknownKey(key, known));
         if (field === undefined || isMissing(value[key])) continue;
-        const part = field.read(value[key], [...path, key], report);
+        const part = field.read(value[key], within(key, report));
         if (part !== undefined) read[key] = part;
       }
       let isComplete = true;
       for (const key of required) {
         if (Object.hasOwn(read, key)) continue;
         isComplete = false;
-        if (!Object.hasOwn(value, key) || isMissing(value[key])) report(missing([...path, key], fields[key]!));
+        if (!Object.hasOwn(value, key) || isMissing(value[key])) report(missing(key, fields[key]!));
       }
       return isComplete ? (read as ObjectOf<F>) : undefined;
     },
   };
 }
 
-function missing(path: Path, { expected }: Shape<unknown>): ShapeFault {
-  return { path, kind: 'missing', message: `"${path.at(-1)}" is missing`, hint: `add it: ${expected}` };
+function missing(key: string, { expected }: Shape<unknown>): ShapeFault {
+  return { path: [key], kind: 'missing', message: `"${key}" is missing`, hint: `add it: ${expected}` };
 }
 
-function unknownKey(path: Path, known: readonly string[]): ShapeFault {
-  const key = String(path.at(-1));
+function unknownKey(key: string, known: readonly string[]): ShapeFault {
   const hint = didYouMean(key, known, `known keys: ${known.join(', ')}`, JSON.stringify);
-  return { path, kind: 'unknown', message: `unknown key "${quoteOutside(key, 60)}"`, hint };
+  return { path: [key], kind: 'unknown', message: `unknown key "${quoteOutside(key, 60)}"`, hint };
 }
 
 /** A key of an object that may be missing. */
@@ -287,7 +294,7 @@ export function nullable<T>(shape: Shape<T>): Shape<T | null> {
     ...shape,
     expected: `${shape.expected} or null`,
     toSchema: () => orNull(shape.toSchema()),
-    read: (value, path, report) => (value === null ? null : shape.read(value, path, report)),
+    read: (value, report) => (value === null ? null : shape.read(value, report)),
   };
 }
 
@@ -299,12 +306,12 @@ export function either<const S extends readonly Shape<unknown>[]>(
   return {
     expected,
     toSchema: () => ({ anyOf: shapes.map(({ toSchema }) => toSchema()) }),
-    read(value, path, report) {
+    read(value, report) {
       for (const shape of shapes) {
-        const { value: read, faults } = readShape(shape, value, path);
+        const { value: read, faults } = readShape(shape, value);
         if (faults.length === 0) return read as Infer<S[number]>;
       }
-      report(mismatch(path, value, expected));
+      report(mismatch(value, expected));
       return undefined;
     },
   };
@@ -327,11 +334,11 @@ export function tagged<const S extends Readonly<Record<string, Shape<unknown>>>>
         return { ...schema, properties: { ...(schema.properties as JsonObject), [tag]: { const: kind } } };
       }),
     }),
-    read(value, path, report) {
+    read(value, report) {
       const kind = isRecord(value) && Object.hasOwn(value, tag) ? value[tag] : undefined;
       if (typeof kind === 'string' && Object.hasOwn(shapes, kind))
-        return shapes[kind]!.read(value, path, report) as Infer<S[keyof S]>;
-      head.read(value, path, report);
+        return shapes[kind]!.read(value, report) as Infer<S[keyof S]>;
+      head.read(value, report);
       return undefined;
     },
   };
@@ -345,13 +352,13 @@ export function checked<T>(shape: Shape<T>, find: (value: T, fail: Fail) => void
   return {
     ...shape,
     toSchema: () => ({ ...shape.toSchema(), ...keywords }),
-    read(value, path, report) {
-      const read = shape.read(value, path, report);
+    read(value, report) {
+      const read = shape.read(value, report);
       if (read === undefined) return undefined;
       let isValid = true;
-      find(read, (below, message, hint = shape.hint ?? `write ${shape.expected}`) => {
+      find(read, (path, message, hint = shape.hint ?? `write ${shape.expected}`) => {
         isValid = false;
-        report({ path: [...path, ...below], kind: 'invalid', message, hint });
+        report({ path, kind: 'invalid', message, hint });
       });
       return isValid ? read : undefined;
     },
@@ -362,8 +369,8 @@ export function checked<T>(shape: Shape<T>, find: (value: T, fail: Fail) => void
 export function converted<T, U>(shape: Shape<T>, convert: (value: T) => U): Shape<U> {
   return {
     ...shape,
-    read(value, path, report) {
-      const read = shape.read(value, path, report);
+    read(value, report) {
+      const read = shape.read(value, report);
       return read === undefined ? undefined : convert(read);
     },
   };

@@ -207,9 +207,9 @@ const GLOBS = object({ include: optional(PATHS), exclude: optional(PATHS) }, TAB
 // Also an array of globs.
 const ITEM_GLOBS: Shape<ItemGlobs> = {
   ...GLOBS,
-  read(value, path, report) {
+  read(value, report) {
     const { include = [], exclude = [] } =
-      (Array.isArray(value) ? { include: PATHS.read(value, path, report) } : GLOBS.read(value, path, report)) ?? {};
+      (Array.isArray(value) ? { include: PATHS.read(value, report) } : GLOBS.read(value, report)) ?? {};
     return { include, exclude };
   },
 };

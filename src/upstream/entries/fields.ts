@@ -59,9 +59,9 @@ function secret(field: string): Shape<string> {
   return {
     ...text,
     toSchema: () => ({ anyOf: [text.toSchema(), command.toSchema()] }),
-    read(given, path, report) {
-      const read = isRecord(given) ? command.read(given, path, report) : given;
-      return read === undefined && given !== undefined ? undefined : text.read(read, path, report);
+    read(given, report) {
+      const read = isRecord(given) ? command.read(given, report) : given;
+      return read === undefined && given !== undefined ? undefined : text.read(read, report);
     },
   };
 }
@@ -128,9 +128,9 @@ const DASHED_IDP = converted(
 const IDP: Shape<Infer<typeof PLAIN_IDP>> = {
   ...PLAIN_IDP,
   toSchema: () => ({ anyOf: [PLAIN_IDP.toSchema(), DASHED_IDP.toSchema()] }),
-  read(given, path, report) {
+  read(given, report) {
     const isDashed = isRecord(given) && Object.keys(given).some((key) => key.startsWith('client-'));
-    return (isDashed ? DASHED_IDP : PLAIN_IDP).read(given, path, report);
+    return (isDashed ? DASHED_IDP : PLAIN_IDP).read(given, report);
   },
 };
 
