@@ -63,7 +63,7 @@ export interface TestContextOptions extends Omit<Fakes, 'clock'> {
 export function createTestContext(options: TestContextOptions = {}): ToolContext {
   const { workdir = '/', store = null, mcp = null, ask, call } = options;
   const { elicit = ask && elicitByText(ask) } = options;
-  const signal = options.signal ?? new AbortController().signal;
+  const { signal } = options;
   return createContext(
     {
       progress: () => {},
@@ -74,7 +74,7 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
       name: 'the tool',
       config: toToolConfig(DEFAULT_SETTINGS),
       workdir,
-      signal,
+      controller: signal === undefined ? new AbortController() : { signal },
       scoped: scopeStore(store),
       mcp,
       log: () => {},

@@ -2,6 +2,7 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import { deferred, onAbort, pause } from '../core/async.js';
+import { CallController } from '../core/call-controller.js';
 import { ToolError, toToolError } from '../core/error.js';
 import type { CallScope } from '../core/executor.js';
 import { formatCaller } from '../core/name.js';
@@ -57,7 +58,7 @@ const BYTES_PER_SECOND = 1024 * 1024;
 /** Starts a process, and shows it to other processes. Throws `io`. */
 export function createEntry({ plan, scope, run, id, session, base, world }: EntryOptions): Entry {
   const { caller, snapshot } = scope;
-  const controller = new AbortController();
+  const controller = new CallController();
   const started = deferred<void>();
   const output = createOutputFiles(base);
   let shown: ShownProcess = {
@@ -110,8 +111,7 @@ export function createEntry({ plan, scope, run, id, session, base, world }: Entr
   const own: CallScope = {
     ...scope,
     options: { ...scope.options, onProgress: undefined },
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
+    controller,
     progress: () => {},
     stream,
     spill: undefined,

@@ -95,13 +95,13 @@ export function createBackground(options: BackgroundOptions): BackgroundProcesse
       readProcesses(directory);
       makeRoom(name, scope.caller.session, scope.snapshot.settings.limits.background);
       const entry = open(plan, scope, run);
-      const isStarted = await looksStarted(entry, scope.signal);
+      const isStarted = await looksStarted(entry, scope.controller.signal);
       if (!isStarted) {
         forget(entry);
         if (entry.thrown() !== undefined) throw entry.thrown();
         return (await entry.ended).output;
       }
-      if (scope.signal.aborted) {
+      if (scope.controller.isAborted) {
         end(entry, 'the call that started it was cancelled');
         throw cancelled(name);
       }

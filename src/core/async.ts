@@ -35,11 +35,13 @@ export interface Deferred<T> {
 }
 
 export function deferred<T>(): Deferred<T> {
-  let settle!: Omit<Deferred<T>, 'promise'>;
-  const promise = new Promise<T>((resolve, reject) => {
-    settle = { resolve, reject };
+  let resolve!: Deferred<T>['resolve'];
+  let reject!: Deferred<T>['reject'];
+  const promise = new Promise<T>((fulfill, fail) => {
+    resolve = fulfill;
+    reject = fail;
   });
-  return { promise, ...settle };
+  return { promise, resolve, reject };
 }
 
 export function pause(milliseconds: number): Promise<void> {

@@ -1,6 +1,7 @@
 // The Executor interface: plans actions and runs plans.
 
 import type { Consent } from './approval.js';
+import type { CallController } from './call-controller.js';
 import type { Caller, TraceParent } from './caller.js';
 import type { RequestClient } from './client-request.js';
 import type { LogListener, NestedOptions, OutputStream, ProgressListener, ToolUpstreams } from './context.js';
@@ -46,9 +47,7 @@ export interface CallScope {
   readonly options: DoorOptions;
   readonly snapshot: Snapshot;
   /** Aborted when the call is cancelled, or its time is over. */
-  readonly signal: AbortSignal;
-  /** Ends what runs for the call. */
-  readonly abort: (reason?: unknown) => void;
+  readonly controller: CallController;
   /** Remaining time, if this is not the first run of the plan. */
   readonly timeoutMs?: number;
   /** The consent that the call runs with, if it needed one. */

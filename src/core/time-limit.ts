@@ -73,14 +73,14 @@ export async function runWithinLimit(plan: Plan, scope: CallScope, run: () => Pr
   const timeoutMs = scope.timeoutMs ?? plan.timeoutMs;
   const limit = startTimeLimit(timeoutMs, () => {
     late = true;
-    scope.abort();
+    scope.controller.abort();
   });
   try {
     scope.whileAsked(limit.pause);
     return await run();
   } catch (error) {
     if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
-    if (scope.signal.aborted) return { content: [], error: cancelled(plan.tool.name) };
+    if (scope.controller.isAborted) return { content: [], error: cancelled(plan.tool.name) };
     throw error;
   } finally {
     limit.clear();

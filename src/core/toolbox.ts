@@ -1,6 +1,7 @@
 // The Toolbox interface, and the options and results of its methods.
 
 import type { Approve, Consent } from './approval.js';
+import type { CallController } from './call-controller.js';
 import type { Caller, TraceParent, Verdict } from './caller.js';
 import type { RequestClient } from './client-request.js';
 import type { LogListener, OutputStream, ProgressListener } from './context.js';
@@ -56,13 +57,13 @@ export interface PlanOptions extends CallOptions {
 /** What only our own doors set. */
 export interface DoorOptions extends PlanOptions {
   /** Of the door's request: aborted with the call, as well as by the door. Replaces `signal`. */
-  readonly controller?: AbortController;
+  readonly controller?: CallController;
   /** Receives log messages of the tool. */
   readonly onLog?: LogListener | undefined;
   /** The lowest level of the log messages that the caller wants; what a server sends by default if absent. */
   readonly logLevel?: string | undefined;
   /** Awaited before the tool runs, so that a door with a slow reader can delay calls. */
-  readonly ready?: (signal: AbortSignal) => Promise<void> | undefined;
+  readonly ready?: (call: { readonly signal: AbortSignal }) => Promise<void> | undefined;
   /**
    * How long a process in the background lives: until the signal, which is that of the caller's session. `call`: as long as
    * the call, which waits for it. `none`: the caller has no session, so it is not started. As long as the toolbox by default.

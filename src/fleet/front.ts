@@ -163,7 +163,7 @@ export class Front implements Dispatcher {
     try {
       if (scope.options.key !== undefined) await this.#reserve(call);
       if (!call.isSettled && !call.isFollower) this.#enqueue(call);
-      release = onAbort(scope.signal, () => void this.#cancel(call));
+      release = onAbort(scope.controller.signal, () => void this.#cancel(call));
       const { result } = await call.settled;
       this.#stats.observe(this.#options.monotonic() - startedAt, result.ok);
       return toOutput(result);

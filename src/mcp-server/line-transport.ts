@@ -90,8 +90,8 @@ export class LineTransport {
   }
 
   /** Waits until the client has read enough of its responses. */
-  async ready(signal: AbortSignal): Promise<void> {
-    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !signal.aborted) await pause(READY_POLL_MS);
+  async ready(call: { readonly signal: AbortSignal }): Promise<void> {
+    while (this.#queuedBytes > MAX_QUEUED_BYTES && !this.#closed && !call.signal.aborted) await pause(READY_POLL_MS);
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 // A client, and the scope of one of its requests: what handlers know about it, and how they send messages meanwhile.
 
 import { setMaxListeners } from 'node:events';
+import { CallController } from '../core/call-controller.js';
 import { type Caller, type TraceParent, toSessionId } from '../core/caller.js';
 import type { LogListener, ProgressListener } from '../core/context.js';
 import { isRecord } from '../core/json.js';
@@ -60,7 +61,7 @@ export class Client {
 
   /** Begins a request, which can be cancelled until it ends. */
   begin(id: RequestId): RunningRequest {
-    const request: RunningRequest = { id, controller: new AbortController(), isCancelled: false };
+    const request: RunningRequest = { id, controller: new CallController(), isCancelled: false };
     if (this.#isClosed) cancel(request);
     this.#running.set(id, request);
     return request;
@@ -113,7 +114,7 @@ export class Client {
 interface RunningRequest {
   readonly id: RequestId;
   /** Also aborted by its call, when the time of the call is over. */
-  readonly controller: AbortController;
+  readonly controller: CallController;
   isCancelled: boolean;
 }
 
@@ -195,7 +196,7 @@ export interface RequestScope {
   readonly clientName: string | undefined;
   readonly meta: Params | undefined;
   /** Aborted when the client cancels the request, or the time of its call is over. */
-  readonly controller: AbortController;
+  readonly controller: CallController;
   readonly disconnected?: Channel['disconnected'] | undefined;
   readonly operation: Operation | undefined;
   /** State that a server signed, and the answers that came with it. */
@@ -222,7 +223,7 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, runnin
   const info = isNewer ? meta?.[META.client] : client.initialized?.clientInfo;
   const logLevel = isNewer ? (meta?.[META.logLevel] as string | undefined) : client.logLevel;
   const notify: RequestScope['notify'] = (method, sent) => {
-    if (!controller.signal.aborted) channel.send(toNotification(method, sent));
+    if (!controller.isAborted) channel.send(toNotification(method, sent));
   };
   return {
     id,

@@ -39,7 +39,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   const server = createMcpServer(toolbox, {
     ...options,
     transport: 'pipe',
-    ready: (signal) => transport.ready(signal),
+    ready: (call) => transport.ready(call),
   });
 
   const answer = async (message: RequestMessage): Promise<void> => {

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { deferred, onAbort, pause } from '../core/async.js';
+import { CallController } from '../core/call-controller.js';
 import type { Progress } from '../core/context.js';
 import type { ToolResult } from '../core/result.js';
 import type { DoorOptions } from '../core/toolbox.js';
@@ -30,7 +31,7 @@ export type CallOutcome = ToolResult | InputRequiredResult;
 
 /** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
 export interface SuspendableCall {
-  readonly controller: AbortController;
+  readonly controller: CallController;
   readonly onProgress: (progress: Progress) => void;
   /** Suspends the call until the client answers. Rejects if it does not. */
   requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<InputAnswer>;
@@ -59,7 +60,7 @@ interface RunningCall {
   /** Of the client, or of the user. */
   readonly session: string;
   readonly binding: () => string;
-  readonly controller: AbortController;
+  readonly controller: CallController;
   unsent: PendingInput[];
   /** How many requests are being decided on. */
   expected: number;
@@ -110,7 +111,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
       const call: RunningCall = {
         session: request.scope.client.session,
         binding: () => request.binding(),
-        controller: new AbortController(),
+        controller: new CallController(),
         unsent: [],
         expected: 0,
         sent: new Map(),

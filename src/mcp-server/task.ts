@@ -1,6 +1,7 @@
 // A task: one call, its questions and its outcome, for both protocol versions.
 
 import { randomUUID } from 'node:crypto';
+import { CallController } from '../core/call-controller.js';
 import { RpcError } from '../net/mcp.js';
 import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './client-requests.js';
 import { ERROR } from './message.js';
@@ -29,7 +30,7 @@ export class Task {
   readonly id = randomUUID();
   readonly session: string;
   readonly #scope: RequestScope;
-  readonly #controller = new AbortController();
+  readonly #controller = new CallController();
   readonly #questions = new Map<string, Question>();
   readonly #created = new Date();
   #ttlMs: number;

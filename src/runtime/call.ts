@@ -59,7 +59,7 @@ export async function call(parts: CallParts, given: GivenCall): Promise<ToolResu
 
 // The steps from the reference to the output. Throws what ended the call before the tool ran.
 async function run(parts: CallParts, current: Call): Promise<Output> {
-  const { event, caller, options, snapshot, nesting, signal } = current;
+  const { event, caller, options, snapshot, nesting } = current;
   const { recorder } = parts.observers;
   if (nesting.depth > MAX_DEPTH) throw tooDeep(event.ref);
   const tool = await findTool(parts, event.ref, current);
@@ -82,7 +82,7 @@ async function run(parts: CallParts, current: Call): Promise<Output> {
   recorder?.assertReady(verdict, snapshot);
   if (verdict.verdict === 'deny') throw refusal(tool, verdict);
   if (verdict.verdict === 'ask') current.approval = await getConsent(parts, current);
-  if (signal.aborted) throw cancelled(tool.name);
+  if (current.controller.isAborted) throw cancelled(tool.name);
   if (isForwarding) return forward(parts, current, forwardTo(plan.input as JsonObject, snapshot));
   if (snapshot.settings.limits.callsPerMinute !== undefined) await assertRate(parts, tool, current);
   current.caller = withoutApps(caller);

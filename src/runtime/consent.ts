@@ -61,7 +61,8 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
     consents: { approvals },
     workspace: { world },
   } = parts;
-  const { snapshot, nesting, signal, options } = call;
+  const { snapshot, nesting, options } = call;
+  const { signal } = call.controller;
   const plan = call.plan!;
   const verdict = call.verdict!;
   const { tool } = plan;

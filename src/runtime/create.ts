@@ -2,6 +2,7 @@
 
 import type { References } from '../catalog/skill-references.js';
 import { guardListener, onAbort, pause } from '../core/async.js';
+import { CallController } from '../core/call-controller.js';
 import { CODE } from '../core/caller.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
@@ -45,7 +46,7 @@ const closed = (): ToolError =>
 export function assembleToolbox(options: AssembleOptions): Toolbox {
   const { parts, search, references, instructions, show, watch } = options;
   const { workspace, executors, observers, stores } = parts;
-  const running: AbortController[] = [];
+  const running: CallController[] = [];
   let isClosed = false;
   const callAs = async (
     called: string | NamedDefinition,
@@ -55,7 +56,7 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
     // RUN-14: a call with wrong options fails like any other, and is recorded.
     const fault = findOptionFault(given) ?? (isClosed ? closed() : undefined);
     const options = fault === undefined ? given : withFault(given, fault);
-    const controller = options.controller ?? new AbortController();
+    const controller = options.controller ?? new CallController();
     const release = options.signal && onAbort(options.signal, () => controller.abort(options.signal!.reason));
     if (isClosed) controller.abort();
     running.push(controller);

@@ -1,6 +1,7 @@
 // Executes a plan: through its middleware, in a slot of the limiter, by its executor.
 
 import { guardListener, onAbort } from '../core/async.js';
+import { CallController } from '../core/call-controller.js';
 import type { Dispatcher, Executor } from '../core/executor.js';
 import { deepFreeze } from '../core/json.js';
 import type { Output } from '../core/result.js';
@@ -13,7 +14,7 @@ import { hasVariables, largeResultsOf, toSpill } from './shape.js';
 
 /** Returns the output of a call whose plan may run. Throws what went wrong before or around the run. */
 export async function execute(parts: CallParts, call: Call): Promise<Output> {
-  const { caller, snapshot, nesting, signal, options } = call;
+  const { caller, snapshot, nesting, options } = call;
   const { middleware, workspace, cascade } = parts;
   const served = {
     plan: call.plan!,
@@ -28,7 +29,7 @@ export async function execute(parts: CallParts, call: Call): Promise<Output> {
   const output = await chain({
     ...served,
     caller,
-    signal,
+    signal: call.controller.signal,
     monotonic: workspace.world.monotonic,
     execute: async (run) => {
       raw = await runPlan(parts, call, run);
@@ -47,14 +48,14 @@ async function runPlan(parts: CallParts, call: Call, within?: ChainRun): Promise
   const { options, snapshot, nesting } = call;
   const plan = call.plan!;
   const { tool } = plan;
-  const signal = within?.signal ?? call.signal;
+  const controller = within?.controller ?? call.controller;
   const dispatcher = executors.dispatcher?.takes(plan) === true ? executors.dispatcher : undefined;
   const slot = dispatcher
     ? undefined
-    : await limiter.acquire(tool, snapshot.settings.limits, signal, nesting.sharesSlot);
+    : await limiter.acquire(tool, snapshot.settings.limits, controller, nesting.sharesSlot);
   try {
-    await options.ready?.(signal);
-    if (signal.aborted) throw cancelled(tool.name);
+    await options.ready?.(controller);
+    if (controller.isAborted) throw cancelled(tool.name);
     nesting.onStart?.();
     // Middleware may cache, repeat or change an output, so it gets all of it and nothing is stored before.
     const large = within === undefined ? largeResultsOf(parts, call) : undefined;
@@ -80,14 +81,13 @@ function withLabels({ labels }: Call, output: Output): Output {
 }
 
 // A run of its own, which can end before the call.
-function withinMiddleware(call: Call, { signal: outer, begin }: ChainRun): Call {
-  const controller = new AbortController();
+function withinMiddleware(call: Call, { controller: { signal: outer }, begin }: ChainRun): Call {
+  const controller = new CallController();
   const { signal } = controller;
   onAbort(outer, () => controller.abort(outer.reason));
   return {
     ...call,
-    signal,
-    abort: (reason) => controller.abort(reason),
+    controller,
     timeoutMs: begin(),
     call: (ref, input, asked) => call.nest(ref, input, { ...asked, signal: asked?.signal ?? signal }),
     delegate: (ref, input) => call.nest(ref, input, { signal, named: 'by-definition' }),

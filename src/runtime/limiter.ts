@@ -16,7 +16,7 @@ export interface Limiter {
    * call shares the slot of its outermost call and never waits for its tool or group, because two calls that wait for
    * each other would deadlock.
    */
-  acquire(tool: Tool, limits: Limits, signal: AbortSignal, nested: boolean): Promise<Slot>;
+  acquire(tool: Tool, limits: Limits, call: { readonly signal: AbortSignal }, nested: boolean): Promise<Slot>;
   /** Counts a call of a caller; returns how many milliseconds it has to wait, or 0 (FLT-74). */
   admit(caller: string, perMinute: number): Promise<number>;
   /** Returns how many outermost calls run and wait. */
@@ -98,14 +98,14 @@ export function createLimiter(): Limiter {
     });
 
   return {
-    async acquire(tool, limits, signal, nested) {
+    async acquire(tool, limits, call, nested) {
       const { group } = tool.traits;
       const counters = [{ counter: counterOf(tools, tool.name), most: limits.concurrentPerTool }];
       if (!nested) counters.push({ counter: all, most: limits.concurrent });
       if (group !== undefined) counters.push({ counter: counterOf(groups, group), most: limits.concurrentPerGroup });
       const claim = { limits, counters };
       if (fits(claim)) return enter(claim);
-      if (!nested && queue.length < limits.queue) return wait(tool, claim, signal);
+      if (!nested && queue.length < limits.queue) return wait(tool, claim, call.signal);
       throw new ToolError('busy', `${tool.name} cannot start: too many calls are running and waiting`, {
         hint: 'call again when some have ended',
         data: { running: all.running, waiting: queue.length },

@@ -1,5 +1,6 @@
 // Middleware: the interface, and the view of a call that it gets.
 
+import type { CallController } from '../core/call-controller.js';
 import type { Caller } from '../core/caller.js';
 import type { Json } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
@@ -101,7 +102,7 @@ export interface ChainOptions {
 
 /** One run of a plan inside its middleware. */
 export interface ChainRun {
-  readonly signal: AbortSignal;
+  readonly controller: CallController;
   /** Called when the run starts; returns the time left for it. */
   readonly begin: () => number;
   /** Whether all middleware passes output on unchanged. */

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { narrowPlaces } from '../catalog/narrow-places.js';
 import type { Decision } from '../core/approval.js';
 import { guardListener, onAbort } from '../core/async.js';
+import { CallController } from '../core/call-controller.js';
 import { type Caller, CODE, type TraceParent, type Verdict } from '../core/caller.js';
 import type { NestedOptions } from '../core/context.js';
 import type { EventBase } from '../core/event.js';
@@ -66,7 +67,7 @@ export interface GivenCall {
   readonly raw: unknown;
   readonly options: DoorOptions;
   /** Aborts the call, and is aborted with its caller. */
-  readonly controller: AbortController;
+  readonly controller: CallController;
   readonly nesting: Nesting;
 }
 
@@ -136,18 +137,18 @@ export function nextCallId(): string {
 export function openCall(parts: CallParts, given: GivenCall, make: CallMaker): Call {
   const { workspace, catalog, observers, stores } = parts;
   const { ref, raw, nesting } = given;
-  const { signal } = given.controller;
+  const { controller } = given;
   const { options, whileAsked } = pauseWhileAsked(given.options);
   const { caller = CODE } = options;
   const whole = workspace.snapshot(caller);
   const snapshot = nesting.narrowing.length === 0 ? whole : narrowPlaces(whole, nesting.narrowing);
   const nest: Nest = async (inner, input, asked) => {
-    const controller = new AbortController();
+    const inside = new CallController();
     // There may be many calls at once, and Node warns about more than ten listeners.
     setMaxListeners(0, asked.signal);
-    const release = onAbort(asked.signal, () => controller.abort(asked.signal.reason));
+    const release = onAbort(asked.signal, () => inside.abort(asked.signal.reason));
     try {
-      return await make.call(parts, { ref: inner, raw: input, controller, ...toNested(parts, call, asked) });
+      return await make.call(parts, { ref: inner, raw: input, controller: inside, ...toNested(parts, call, asked) });
     } finally {
       release();
     }
@@ -164,8 +165,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: CallMaker): C
     caller,
     options,
     snapshot,
-    signal,
-    abort: (reason) => given.controller.abort(reason),
+    controller,
     nesting,
     startedAt: workspace.world.monotonic(),
     repairs: [],
@@ -184,10 +184,10 @@ export function openCall(parts: CallParts, given: GivenCall, make: CallMaker): C
       call.labels = new Set([...(call.labels ?? []), ...labels]);
       nesting.gather?.(labels);
     },
-    call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? signal }),
-    read: (uri) => nest(uri, {}, { signal, as: 'resource' }),
+    call: (inner, input, asked) => nest(inner, input, { ...asked, signal: asked?.signal ?? controller.signal }),
+    read: (uri) => nest(uri, {}, { signal: controller.signal, as: 'resource' }),
     foresee: (inner, input) => make.foresee(parts, inner, input, call),
-    delegate: (inner, input) => nest(inner, input, { signal, named: 'by-definition' }),
+    delegate: (inner, input) => nest(inner, input, { signal: controller.signal, named: 'by-definition' }),
     whileAsked,
     rights: () => rightsOf(parts, call),
   };

@@ -132,8 +132,7 @@ export function describeState({ name, condition, reason, open }: StateSuite): vo
     test('FLT-62', 'a limit of a tool counts the calls of both', async () => {
       const [one, two] = await open();
       const limits = { ...DEFAULT_SETTINGS.limits, concurrentPerTool: 2 };
-      const acquire = (state: State) =>
-        state.limiter.acquire(toolOf('Read.'), limits, new AbortController().signal, false);
+      const acquire = (state: State) => state.limiter.acquire(toolOf('Read.'), limits, new AbortController(), false);
       const slots = [await acquire(one), await acquire(one)];
       let entered = false;
       const third = acquire(name === 'files' ? one : two).then((slot) => {
@@ -148,12 +147,7 @@ export function describeState({ name, condition, reason, open }: StateSuite): vo
       (await third).release();
       slots[1]!.release();
       // A tool without a limit of its own needs no slot of the others.
-      const free = await two.limiter.acquire(
-        toolOf('Read.'),
-        DEFAULT_SETTINGS.limits,
-        new AbortController().signal,
-        false,
-      );
+      const free = await two.limiter.acquire(toolOf('Read.'), DEFAULT_SETTINGS.limits, new AbortController(), false);
       free.release();
     });
   });

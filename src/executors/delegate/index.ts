@@ -44,7 +44,7 @@ async function callOther(plan: DelegatePlan, scope: CallScope): Promise<Output> 
   let late = false;
   const timer = setTimeout(() => {
     late = true;
-    scope.abort();
+    scope.controller.abort();
   }, timeoutMs);
   try {
     const { content, structured, error, meta } = await scope.delegate(plan.ref, copyJson(plan.input));

@@ -67,11 +67,11 @@ async function runFunction(
   let limit: TimeLimit | undefined;
   const startLimit = (): TimeLimit => {
     if (limit !== undefined) return limit;
-    release = onAbort(scope.signal, () => stop(cancelled(name)));
+    release = onAbort(scope.controller.signal, () => stop(cancelled(name)));
     limit = startTimeLimit((scope.timeoutMs ?? timeoutMs) - (performance.now() - began), () => {
       const error = timedOut(name, timeoutMs);
       stop(error);
-      scope.abort(error);
+      scope.controller.abort(error);
     });
     return limit;
   };
@@ -86,14 +86,14 @@ async function runFunction(
     name,
     config: toToolConfig(scope.snapshot.settings),
     workdir: scope.snapshot.workdir,
-    signal: scope.signal,
+    controller: scope.controller,
     scoped,
     mcp,
     log,
   };
   try {
     invoke(run, input, scope, environment).then(
-      (output) => (scope.signal.aborted ? stop(cancelled(name)) : ended.resolve(output)),
+      (output) => (scope.controller.isAborted ? stop(cancelled(name)) : ended.resolve(output)),
       (error: unknown) => stop(toToolError(error)),
     );
     return await ended.promise;

@@ -52,7 +52,7 @@ export async function runRequest(
   addSecrets(options.secrets, [...secrets, ...values, ...encoded]);
   const { url, headers } = withCredentials(plan, values);
   const output = await runWithinLimit(plan, scope, () =>
-    exchange(plan, url, headers, fetchFor(plan, fetches, options), scope.signal),
+    exchange(plan, url, headers, fetchFor(plan, fetches, options), scope.controller.signal),
   );
   return redactOutput(output, options.secrets.all);
 }

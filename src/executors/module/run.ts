@@ -79,7 +79,7 @@ export function runOnHost(
     },
   });
   host.send(toRequest(id, plan, scope));
-  release = onAbort(scope.signal, () => stop(cancelled(name)));
+  release = onAbort(scope.controller.signal, () => stop(cancelled(name)));
   return ended.promise;
 }
 

@@ -138,7 +138,7 @@ async function runStep(
         stdin,
         timeoutMs: Math.min(RESOLVER_TIMEOUT_MS, plan.timeoutMs),
         outputBytes: plan.limits.outputBytes,
-        signal: scope.signal,
+        signal: scope.controller.signal,
       },
       world,
     );

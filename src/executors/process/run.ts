@@ -118,7 +118,7 @@ export async function runPlan(
         stdin: plan.stdin,
         timeoutMs: scope.timeoutMs ?? plan.timeoutMs,
         outputBytes: plan.limits.outputBytes,
-        signal: scope.signal,
+        signal: scope.controller.signal,
         onBackground: onBackground && onStarted,
         onFirstOutput: watch.verify,
         filterStderr(chunk) {
@@ -179,7 +179,7 @@ function watchPinned(pinned: Pinned | undefined, scope: CallScope) {
         pinned!.verify!();
       } catch (error) {
         failure = error;
-        scope.abort();
+        scope.controller.abort();
       }
     },
     assert(): void {

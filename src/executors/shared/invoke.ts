@@ -2,7 +2,7 @@
 
 import { lacksCapability } from '../../core/client-request.js';
 import type { ClientCapability, NestedOptions, ToolContext, ToolUpstreams } from '../../core/context.js';
-import { askText, type Elicit, type Elicitation } from '../../core/elicit.js';
+import { askText, type Elicit } from '../../core/elicit.js';
 import { ERROR_CODES, type ErrorCode, isToolError, orNothing, ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import { copyJson, isRecord, type Json, type JsonObject } from '../../core/json.js';
@@ -20,21 +20,40 @@ const FAILED_HINT = 'change the input, or fix the tool';
 // MOD-39: tools of botholomew are written for Bun.
 const BUN_HINT = 'tools run in Node; use its modules, such as node:fs and node:child_process, in place of Bun';
 
-// MOD-40: fields that tools of botholomew read, and what there is instead. Inherited, so that a copy of a context has none.
-const FOREIGN_FIELDS = Object.freeze(
-  Object.create(Object.prototype, {
-    conn: missing('conn', 'use ctx.store, or ctx.withStore(async (store) => …): documents instead of a database'),
-    dbPath: missing('dbPath', 'use ctx.withStore(async (store) => …) in place of withDb(ctx.dbPath, …)'),
-    mcpxClient: missing('mcpxClient', 'use ctx.mcp, which is null without servers: list(), call(server, tool, input)'),
-  }),
-) as object;
-
-function missing(field: string, hint: string): PropertyDescriptor {
-  return {
+/** The context of a function (MOD-5), frozen. */
+class Context {
+  static readonly #signal: PropertyDescriptor & ThisType<Context> = {
+    enumerable: true,
     get() {
-      throw new ToolError('tool_failed', `the context of tools has no ${field}`, { hint });
+      return this.#environment.controller.signal;
     },
   };
+  readonly #environment: FunctionEnvironment;
+
+  constructor(members: Omit<ToolContext, 'signal'>, environment: FunctionEnvironment) {
+    this.#environment = environment;
+    Object.assign(this, members);
+    // A property of its own, so that a copy has it, and read late, because few functions use it.
+    Object.defineProperty(this, 'signal', Context.#signal);
+    Object.freeze(this);
+  }
+
+  // MOD-40: fields that tools of botholomew read, and what there is instead. Inherited, so that a copy has none.
+  get conn(): never {
+    throw missing('conn', 'use ctx.store, or ctx.withStore(async (store) => …): documents instead of a database');
+  }
+
+  get dbPath(): never {
+    throw missing('dbPath', 'use ctx.withStore(async (store) => …) in place of withDb(ctx.dbPath, …)');
+  }
+
+  get mcpxClient(): never {
+    throw missing('mcpxClient', 'use ctx.mcp, which is null without servers: list(), call(server, tool, input)');
+  }
+}
+
+function missing(field: string, hint: string): ToolError {
+  return new ToolError('tool_failed', `the context of tools has no ${field}`, { hint });
 }
 
 /** The parts of a call that a function can use. */
@@ -45,8 +64,8 @@ export interface FunctionEnvironment {
   readonly name: string;
   readonly config: ToolConfig;
   readonly workdir: string;
-  /** Aborted when the function should stop. */
-  readonly signal: AbortSignal;
+  /** Has the signal that is aborted when the function should stop. */
+  readonly controller: { readonly signal: AbortSignal };
   readonly scoped: ScopedStore;
   /** Replaces the upstream servers of the toolbox. */
   readonly mcp?: ToolUpstreams | null;
@@ -69,17 +88,17 @@ export async function invoke(
   }
 }
 
-/** Creates the frozen context of a function (MOD-5). */
+/** Creates the context of a function. */
 export function createContext(run: CallPart, environment: FunctionEnvironment): ToolContext {
   const { call, progress } = run;
-  const { name, config, workdir, signal, scoped, mcp = toUpstreams(run), log } = environment;
+  const { name, config, workdir, scoped, mcp = toUpstreams(run), log } = environment;
   const elicitFor = (question: string): Elicit => {
     if (run.elicit !== undefined) return run.elicit;
     throw new ToolError('unavailable', `${name} asks a question that cannot be answered here: ${question}`, {
       hint: 'call it from a terminal, or pass the answer as a parameter',
     });
   };
-  const context = Object.assign(Object.create(FOREIGN_FIELDS) as object, {
+  const members: Omit<ToolContext, 'signal'> = {
     toolbox: Object.freeze({
       call: (ref: string | NamedDefinition, input: unknown, options?: NestedOptions) =>
         call(toRef(ref), input, options),
@@ -90,17 +109,16 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
     workdir,
     projectDir: workdir,
     config,
-    signal,
-    progress: (done: number, total?: number, message?: string) => progress({ done, total, message }),
-    log: (message: string) => log(message),
-    ask: async (question: string) => askText(elicitFor(question), question, signal),
-    elicit: async (request: Elicitation) => elicitFor(request.message)(request, signal),
+    progress: (done, total, message) => progress({ done, total, message }),
+    log: (message) => log(message),
+    ask: async (question) => askText(elicitFor(question), question, environment.controller.signal),
+    elicit: async (request) => elicitFor(request.message)(request, environment.controller.signal),
     requestClient: async (capability: ClientCapability, params: JsonObject = {}) => {
       if (run.client === undefined) throw lacksCapability(name, capability);
-      return run.client.request({ capability, params }, signal);
+      return run.client.request({ capability, params }, environment.controller.signal);
     },
-  });
-  return Object.freeze(context);
+  };
+  return new Context(members, environment) as object as ToolContext;
 }
 
 // Upstream tools are called by reference, so that policy applies to them as well.

@@ -3,6 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import { narrowPlaces } from '../../catalog/narrow-places.js';
 import { deferred } from '../../core/async.js';
+import { CallController } from '../../core/call-controller.js';
 import { isToolError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
@@ -71,7 +72,7 @@ export async function runChain(
 type Runs = ReturnType<typeof createRuns>;
 
 function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean) {
-  const controller = new AbortController();
+  const controller = new CallController();
   // Waits and nested calls all listen; Node warns about more than ten listeners.
   setMaxListeners(0, controller.signal);
   const startedAt = monotonic();
@@ -103,7 +104,7 @@ function createRuns({ plan, monotonic, execute }: ChainOptions, streams: boolean
         assertOpen();
         return timeLeftMs();
       };
-      return await execute({ signal: controller.signal, begin, streams });
+      return await execute({ controller, begin, streams });
     } catch (thrown) {
       throw toToolError(thrown);
     }

@@ -56,8 +56,8 @@ export function createSharedLimiter(keyspace: RedisKeyspace, local: Limiter): Li
           keyspace.redis.eval(ADMIT, 1, keyspace.keyOf('rate', keyspace.secret(`rate ${caller}`)), RATE_MS, perMinute),
         ),
       ),
-    async acquire(tool, limits, signal, nested) {
-      const slot = await local.acquire(tool, limits, signal, nested);
+    async acquire(tool, limits, call, nested) {
+      const slot = await local.acquire(tool, limits, call, nested);
       const { group } = tool.traits;
       const shared = [
         { set: `tool ${tool.name}`, most: limits.concurrentPerTool },
@@ -70,7 +70,7 @@ export function createSharedLimiter(keyspace: RedisKeyspace, local: Limiter): Li
         tool: tool.name,
         sets: shared.map(({ set }) => keyspace.keyOf('running', set)),
         most: shared.map(({ most }) => most),
-        signal,
+        signal: call.signal,
       });
     },
   };

@@ -13,7 +13,7 @@ import type { Lease } from '../connection/pool.js';
 export interface Hop {
   readonly plan: RemotePlan;
   readonly server: ServerEntry;
-  readonly scope: Pick<CallScope, 'telemetry' | 'traced' | 'signal'>;
+  readonly scope: Pick<CallScope, 'telemetry' | 'traced' | 'controller'>;
   readonly lease: Lease;
 }
 
@@ -46,7 +46,7 @@ export async function withOperation(
     return output;
   } catch (error) {
     if (error instanceof RpcError) operation.fail(error.code);
-    else operation.fail(scope.signal.aborted ? 'cancelled' : toToolError(error).code);
+    else operation.fail(scope.controller.isAborted ? 'cancelled' : toToolError(error).code);
     throw error;
   } finally {
     operation.end();

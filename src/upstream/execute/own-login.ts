@@ -70,7 +70,7 @@ export function openLoginPage(
 async function askForLogin(
   server: HttpServer,
   user: LoginUser,
-  { elicit, signal, snapshot }: CallScope,
+  { elicit, controller, snapshot }: CallScope,
   options: OwnLoginOptions,
 ): Promise<void> {
   const page = openLoginPage(server, user, snapshot, options);
@@ -84,7 +84,7 @@ async function askForLogin(
   }
   const { url, done } = page;
   try {
-    const answer = await elicit?.({ message: `Log in to ${name} to go on.`, url }, signal);
+    const answer = await elicit?.({ message: `Log in to ${name} to go on.`, url }, controller.signal);
     if (answer?.action === 'accept' && (await settlesWithin(done, LINK_MS))) return;
   } catch (error) {
     // The client cannot show pages.

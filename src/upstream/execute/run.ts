@@ -67,7 +67,7 @@ async function callServer(
     const remote = findRemote(plan, lease);
     const call = {
       name: plan.tool.name,
-      signal: scope.signal,
+      signal: scope.controller.signal,
       onProgress,
       onLog: scope.log,
       logLevel: scope.options.logLevel,
@@ -85,7 +85,7 @@ async function callServer(
       outcome = 'answered';
       return refused(plan, error, scope);
     }
-    if (scope.signal.aborted || (error instanceof ToolError && !isCut(error))) throw error;
+    if (scope.controller.isAborted || (error instanceof ToolError && !isCut(error))) throw error;
     if (server.kind === 'http' && !(error instanceof ToolError) && isBadResponse(error)) {
       outcome = 'answered';
       return { content: [], error: badResponse(plan.tool.name, error, { server: server.name }) };
@@ -107,7 +107,7 @@ async function callServer(
 async function acquireFor(
   plan: RemotePlan,
   server: ServerEntry,
-  { caller, elicit, client, log, snapshot, signal }: CallScope,
+  { caller, elicit, client, log, snapshot, controller }: CallScope,
   name: string,
   { acquire }: RemoteRunOptions,
 ): Promise<Lease> {
@@ -115,10 +115,10 @@ async function acquireFor(
   // Without a client that has one, the version in which more servers ask; over HTTP the newer one has its own headers.
   const protocol = caller.protocol ?? (canBeAsked && server.kind === 'stdio' ? '2025-11-25' : undefined);
   const person = canBeAsked || log !== undefined ? name : undefined;
-  const lease = await acquire(server, snapshot, { protocol, person }, signal);
+  const lease = await acquire(server, snapshot, { protocol, person }, controller.signal);
   if (!lease.isSecondary || findListed(plan, lease).planned !== undefined) return lease;
   lease.release('unknown');
-  return acquire(server, snapshot, { person }, signal);
+  return acquire(server, snapshot, { person }, controller.signal);
 }
 
 function toPerson({ caller: { kind, door, name, session, person } }: CallScope): string {

@@ -81,7 +81,7 @@ async function runTool(request: RunRequest): Promise<Output> {
         name: tool,
         config: request.config,
         workdir: request.workdir,
-        signal: controller.signal,
+        controller,
         scoped,
         log: (message) => send({ type: 'log', id, message: String(message) }),
       });
