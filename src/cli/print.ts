@@ -7,11 +7,19 @@ import { describePlan, type Plan } from '../core/plan.js';
 import { sanitize } from '../core/text.js';
 import { planRows } from '../ui/plan-text.js';
 import type { Terminal } from './terminal.js';
+import type { VerbCall } from './verb.js';
 
 /** Prints the one JSON document of a command and returns 0, its exit status (CLI-3). */
 export function printJson(terminal: Terminal, document: { readonly ok: boolean; readonly [key: string]: unknown }): 0 {
   const { ok, ...rest } = document;
   printDocument(terminal, { ok, schema: JSON_SCHEMA, ...rest });
+  return 0;
+}
+
+/** Prints what a command did, as a JSON document or as text, and returns 0, its exit status. */
+export function report({ json, terminal }: Pick<VerbCall, 'json' | 'terminal'>, document: object, text: string): 0 {
+  if (json) return printJson(terminal, { ok: true, ...document });
+  terminal.out(text);
   return 0;
 }
 

@@ -14,7 +14,7 @@ import { planInstall } from '../../install/plan/plans.js';
 import { addSource } from '../../install/sources/add.js';
 import { ASKS, confirm } from '../consent.js';
 import { printApplied, withInstalling } from '../installing.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
 export const adopt: Verb = {
@@ -44,9 +44,8 @@ export const adopt: Verb = {
       const what = `${item.kind} ${item.name}`;
       const from = item.paths.join(', ');
       if (flags.has('dry-run')) {
-        if (json) return printJson(terminal, { ok: true, dryRun: true, from: item.paths, to: source });
-        terminal.out(`  would move  ${sanitize(what)} from ${sanitize(from)} to ${sanitize(source)}\n`);
-        return 0;
+        const text = `  would move  ${sanitize(what)} from ${sanitize(from)} to ${sanitize(source)}\n`;
+        return report(call, { dryRun: true, from: item.paths, to: source }, text);
       }
       if (!(await confirm(call, `Move the ${what} from ${from} to ${source}?`, what))) return 0;
       const path = copyToSource(item, source, flags.has('force'));

@@ -5,7 +5,7 @@ import { describeLabel, type LabelAdmin } from '../../core/label.js';
 import { spellOut } from '../../core/text.js';
 import { unknownSession } from '../../policy/session-labels.js';
 import { usesFleet } from '../fleet.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { usageError, type VerbCall } from '../verb.js';
 
 /** Lists the sessions that labels entered; clears those of the one with this id. */
@@ -38,18 +38,13 @@ async function list({ terminal, json }: VerbCall, labels: LabelAdmin): Promise<n
 }
 
 async function clear(call: VerbCall, labels: LabelAdmin, id: string): Promise<number> {
-  const { terminal, json, flags } = call;
-  if (flags.has('dry-run')) {
+  if (call.flags.has('dry-run')) {
     const found = (await labels.list()).find((session) => session.id === id);
     if (found === undefined) throw unknownSession(id);
-    if (json) return printJson(terminal, { ok: true, dryRun: true, session: found });
-    terminal.out(`  would clear  ${id}\n`);
-    return 0;
+    return report(call, { dryRun: true, session: found }, `  would clear  ${id}\n`);
   }
   // FLW-8: else what a session has read would decide about itself.
   assertPerson(call.toolbox().machine.insideCall, 'clearing what a session has read');
   await labels.clear(id);
-  if (json) return printJson(terminal, { ok: true, cleared: id });
-  terminal.out(`  cleared  ${id}\n`);
-  return 0;
+  return report(call, { cleared: id }, `  cleared  ${id}\n`);
 }

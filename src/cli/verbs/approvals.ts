@@ -9,7 +9,7 @@ import { approvalRows } from '../../policy/approval-text.js';
 import { unknownChoice } from '../choices.js';
 import { ASKS } from '../consent.js';
 import { FLEET, usesFleet } from '../fleet.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { openRemoteApprovals } from '../remote-approvals.js';
 import { printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
@@ -145,13 +145,12 @@ function findAlike({ id, record }: Approval, programs: readonly SuspendedProgram
   return alike.length === 0 ? [id] : [...new Set(alike)];
 }
 
-async function approveAll({ terminal, json }: VerbCall, store: ApprovalAdmin, ids: readonly string[]): Promise<number> {
+async function approveAll(call: VerbCall, store: ApprovalAdmin, ids: readonly string[]): Promise<number> {
   const pending = new Set((await store.list()).map(({ id }) => id));
   const approved: Approval[] = [];
   for (const id of ids) if (pending.has(id)) approved.push(await store.approve(id, false));
-  if (json) return printJson(terminal, { ok: true, approvals: approved.map(toApprovalJson) });
-  terminal.out(`  approved ${count(approved.length, 'call')}; the program goes on when it is resumed\n`);
-  return 0;
+  const text = `  approved ${count(approved.length, 'call')}; the program goes on when it is resumed\n`;
+  return report(call, { approvals: approved.map(toApprovalJson) }, text);
 }
 
 function show({ terminal, json }: VerbCall, store: ApprovalAdmin, approval: Approval): number {

@@ -5,7 +5,7 @@ import { exitStatus } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import { createApprove } from '../approve.js';
 import { ASKS } from '../consent.js';
-import { printError, printJson } from '../print.js';
+import { printError, printJson, report } from '../print.js';
 import type { Verb } from '../verb.js';
 
 const PERSON: Caller = { kind: 'person', door: 'cli' };
@@ -17,7 +17,8 @@ export const capabilities: Verb = {
   examples: ['wield init --capabilities', 'wield init --capabilities --dry-run'],
   flags: ASKS,
   positionals: 0,
-  async run({ terminal, flags, json, signal, toolbox: open }) {
+  async run(call) {
+    const { terminal, flags, json, signal, toolbox: open } = call;
     const toolbox = open();
     const { insideCall } = toolbox.machine;
     const dryRun = flags.has('dry-run');
@@ -38,9 +39,7 @@ export const capabilities: Verb = {
       changed: boolean;
       text: string;
     };
-    if (json) return printJson(terminal, { ok: true, dryRun, path, themes, changed, text });
     const done = changed ? (dryRun ? 'would write' : 'wrote') : 'unchanged';
-    terminal.out(`${sanitize(text)}\n  ${done}  ${path}\n`);
-    return 0;
+    return report(call, { dryRun, path, themes, changed, text }, `${sanitize(text)}\n  ${done}  ${path}\n`);
   },
 };

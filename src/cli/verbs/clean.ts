@@ -13,7 +13,7 @@ import { findAbandoned, isAbandoned } from '../../files/write.js';
 import { recoverIfIdle } from '../../install/lock.js';
 import { toRecoveryEnvironment } from '../../install/toolbox-environment.js';
 import { ASKS } from '../consent.js';
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import type { Verb } from '../verb.js';
 
 interface Removable {
@@ -29,7 +29,8 @@ export const clean: Verb = {
   // Does not ask: nothing that it removes is needed (CLI-31).
   flags: ASKS,
   positionals: 0,
-  async run({ terminal, flags, json, toolbox, signal }) {
+  async run(call) {
+    const { flags, toolbox, signal } = call;
     const dryRun = flags.has('dry-run');
     if (!dryRun) await recoverIfIdle(toRecoveryEnvironment(toolbox(), signal));
     const {
@@ -51,22 +52,19 @@ export const clean: Verb = {
     const unreachable = await stores.documents.clean({ dryRun });
     const cached = found.reduce((sum, file) => sum + file.bytes, 0);
     const bytes = cached + expired.bytes + unreachable.bytes;
-    if (json) {
-      const { results } = expired;
-      printJson(terminal, { ok: true, dryRun, removed: found, results, objects: unreachable.files, bytes });
-      return 0;
-    }
     const what = [
       ...(found.length === 0 ? [] : [count(found.length, 'file')]),
       ...(expired.results === 0 ? [] : [count(expired.results, 'result')]),
       ...(unreachable.files === 0 ? [] : [`${count(unreachable.files, 'object')} of the store`]),
     ];
-    terminal.out(
+    const document = { dryRun, removed: found, results: expired.results, objects: unreachable.files, bytes };
+    return report(
+      call,
+      document,
       what.length === 0
         ? '  nothing to remove\n'
         : `  ${dryRun ? 'would remove' : 'removed'}  ${what.join(', ')}, ${formatBytes(bytes)}\n`,
     );
-    return 0;
   },
 };
 

@@ -1,7 +1,7 @@
 // `wield completions`: prints a shell completion script.
 
 import { unknownChoice } from '../choices.js';
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import { isShell, SCRIPTS, SHELLS } from '../shells.js';
 import { usageError, type Verb } from '../verb.js';
 
@@ -13,13 +13,11 @@ export const completions: Verb = {
   flags: {},
   positionals: 1,
   completes: SHELLS,
-  async run({ terminal, positionals, json }) {
-    const [shell] = positionals;
+  async run(call) {
+    const [shell] = call.positionals;
     if (shell === undefined) throw usageError('missing shell name', `wield completions ${SHELLS.join('|')}`);
     if (!isShell(shell)) throw unknownChoice('shell', shell, SHELLS, 'wield completions');
     const script = SCRIPTS[shell];
-    if (json) return printJson(terminal, { ok: true, shell, script });
-    terminal.out(script);
-    return 0;
+    return report(call, { shell, script }, script);
   },
 };

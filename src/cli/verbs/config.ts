@@ -11,7 +11,7 @@ import { unknownChoice } from '../choices.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
 import { editHomes, writeHomes } from '../homes.js';
 import { withInstalling } from '../installing.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { printTable } from '../table.js';
 import { option, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -66,9 +66,7 @@ async function configHomes(call: VerbCall): Promise<number> {
   const current = configured.length > 0 ? configured : ['~/.claude'];
   if (action === 'list') {
     const homes = agentHomes(configured, world);
-    if (json) return printJson(terminal, { ok: true, homes });
-    for (const home of homes) terminal.out(`  ${sanitize(home)}\n`);
-    return 0;
+    return report(call, { homes }, homes.map((home) => `  ${sanitize(home)}\n`).join(''));
   }
   if (action !== 'add' && action !== 'remove')
     throw unknownChoice('action', action, ['list', 'add', 'remove'], 'wield config homes');

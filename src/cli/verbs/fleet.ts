@@ -7,7 +7,7 @@ import type { FleetStatus } from '../../fleet/status.js';
 import { unknownChoice } from '../choices.js';
 import { ASKS, confirm } from '../consent.js';
 import { FLEET, readFleet } from '../fleet.js';
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['status', 'key'];
@@ -42,9 +42,7 @@ export const fleet: Verb = {
     const redis = await connect(address, { name: 'status', onError: debug });
     try {
       const status = await begin([redis], address, toNames(key.fleet), () => readStatus(redis, key));
-      if (call.json) return printJson(call.terminal, { ok: true, ...status });
-      call.terminal.out(formatStatus(status));
-      return 0;
+      return report(call, status, formatStatus(status));
     } finally {
       redis.disconnect();
     }
@@ -52,29 +50,27 @@ export const fleet: Verb = {
 };
 
 async function createKey(call: VerbCall): Promise<number> {
-  const { terminal, json, flags, toolbox } = call;
+  const { flags, toolbox } = call;
   const { createKeyFile, fleetKeyFile } = await import('../../fleet/key.js');
   const { wieldHome, insideCall } = toolbox().machine;
   const key = fleetKeyFile(wieldHome);
   const exists = statOrNothing(key) !== undefined;
-  if (flags.has('dry-run')) {
-    if (json) return printJson(terminal, { ok: true, dryRun: true, file: key, created: !exists });
-    terminal.out(`${exists ? 'exists' : 'would create'}  ${key}\n`);
-    return 0;
-  }
+  if (flags.has('dry-run'))
+    return report(
+      call,
+      { dryRun: true, file: key, created: !exists },
+      `${exists ? 'exists' : 'would create'}  ${key}\n`,
+    );
   assertPerson(insideCall, 'creating the key of a fleet');
   if (!exists && !(await confirm(call, `Create ${key}?`, key))) return 0;
   const { file, isNew } = createKeyFile(wieldHome);
-  if (json) return printJson(terminal, { ok: true, file, created: isNew });
-  terminal.out(
-    `${isNew ? 'created' : 'exists'}  ${file}\n  copy it to every front and worker, readable by its user only\n`,
-  );
-  return 0;
+  const text = `${isNew ? 'created' : 'exists'}  ${file}\n  copy it to every front and worker, readable by its user only\n`;
+  return report(call, { file, created: isNew }, text);
 }
 
 // FLT-86
 async function rotateKey(call: VerbCall): Promise<number> {
-  const { terminal, json, toolbox, flags, env } = call;
+  const { toolbox, flags, env } = call;
   const { rotateKeyFile, fleetKeyFile } = await import('../../fleet/key.js');
   const { wieldHome, insideCall, world } = toolbox().machine;
   const dryRun = flags.has('dry-run');
@@ -85,18 +81,16 @@ async function rotateKey(call: VerbCall): Promise<number> {
   if (!/^\d{1,4}$/.test(text) || Number(text) > MAX_HOURS)
     throw usageError(`--hours must be a number from 0 to ${MAX_HOURS}`, 'wield fleet key --rotate --hours 24');
   const key = fleetKeyFile(wieldHome);
-  if (dryRun) {
-    if (json) return printJson(terminal, { ok: true, dryRun, file: key });
-    terminal.out(`would rotate  ${key}\n  the new key would be used after ${count(Number(text), 'hour')}\n`);
-    return 0;
-  }
-  if (!(await confirm(call, `Add a new key to ${key}, used after ${count(Number(text), 'hour')}?`, key))) return 0;
+  const delay = count(Number(text), 'hour');
+  if (dryRun)
+    return report(call, { dryRun, file: key }, `would rotate  ${key}\n  the new key would be used after ${delay}\n`);
+  if (!(await confirm(call, `Add a new key to ${key}, used after ${delay}?`, key))) return 0;
   const { file, from, until } = await rotateKeyFile(wieldHome, world.now(), Number(text));
-  if (json) return printJson(terminal, { ok: true, file, from, until });
-  terminal.out(
+  return report(
+    call,
+    { file, from, until },
     `rotated  ${file}\n  copy it to every front and worker, and restart each before ${toMinute(from)}, when the new key is used\n  the old key is accepted until ${toMinute(until)}; remove its line on all of them to refuse it sooner\n`,
   );
-  return 0;
 }
 
 function toMinute(time: Date): string {

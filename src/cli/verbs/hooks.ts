@@ -12,7 +12,7 @@ import { type InstalledItem, loadSources, type SourceRecord } from '../../instal
 import { unknownChoice } from '../choices.js';
 import { ASKS, mayConfirm, RUN_HOOKS, unconfirmed } from '../consent.js';
 import { confirmPlan, printApplied, readInstalled, withInstalling } from '../installing.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const hooks: Verb = {
@@ -113,18 +113,15 @@ async function runAgain(call: VerbCall, target: string): Promise<number> {
   });
 }
 
-function showHooksOf(
-  { terminal, json }: VerbCall,
-  target: string,
-  source: string | undefined,
-  inventory: Inventory,
-): number {
+function showHooksOf(call: VerbCall, target: string, source: string | undefined, inventory: Inventory): number {
   const hooks =
     source === undefined
       ? planInstall({ refs: [target], sources: [], all: false, force: true }, inventory).hooks
       : listHooks(inventory).filter((hook) => hook.source === source && hook.item === null && hook.event === 'install');
-  if (json) return printJson(terminal, { ok: true, dryRun: true, hooks });
-  terminal.out(hooks.length === 0 ? '  no hooks\n' : '  would run\n');
-  for (const line of hooks.flatMap(({ run }) => run.split('\n'))) terminal.out(`      ${spellOut(line)}\n`);
-  return 0;
+  const lines = hooks.flatMap(({ run }) => run.split('\n')).map((line) => `      ${spellOut(line)}\n`);
+  return report(
+    call,
+    { dryRun: true, hooks },
+    (hooks.length === 0 ? '  no hooks\n' : '  would run\n') + lines.join(''),
+  );
 }

@@ -8,7 +8,7 @@ import { count, shortenPath, spellOut } from '../../core/text.js';
 import { unknownChoice } from '../choices.js';
 import { assertUnchanged, changeConfig, findClientEnvironment } from '../clients.js';
 import { confirm } from '../consent.js';
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import type { VerbCall } from '../verb.js';
 
 /** `client`: only this one. */
@@ -47,19 +47,9 @@ export async function importPermissions(call: VerbCall, client: string | undefin
       });
     }
   }
-  if (!call.json) call.terminal.out(isWritten ? `  wrote  ${files}\n` : '  nothing was changed\n');
-  else {
-    const { read, rules, left } = plan;
-    return printJson(call.terminal, {
-      ok: true,
-      dryRun,
-      read: read.map(({ path }) => path),
-      rules,
-      left,
-      written: isWritten,
-    });
-  }
-  return 0;
+  const { rules, left } = plan;
+  const document = { dryRun, read: plan.read.map(({ path }) => path), rules, left, written: isWritten };
+  return report(call, document, isWritten ? `  wrote  ${files}\n` : '  nothing was changed\n');
 }
 
 function show(

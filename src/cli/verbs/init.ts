@@ -7,7 +7,7 @@ import { count, sanitize } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { ASKS } from '../consent.js';
 import type { TaskFile } from '../found.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, printRunnable } from '../runnable.js';
 import { schemaAddress } from '../schema-address.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -172,25 +172,25 @@ const MANIFEST = `[source]
 # run = "make"
 `;
 
-async function initSource({ terminal, json, cwd, positionals, flags }: VerbCall): Promise<number> {
+async function initSource(call: VerbCall): Promise<number> {
+  const { cwd, positionals, flags } = call;
   const directory = resolve(cwd, positionals[0] ?? '.');
   const { MANIFEST_FILES } = await import('../../install/sources/load-manifest.js');
   const existing = MANIFEST_FILES.find((name) => existsSync(join(directory, name)));
   const file = existing ?? 'wield.toml';
+  const created = existing === undefined ? [file] : [];
   if (flags.has('dry-run')) {
-    const created = existing === undefined ? [file] : [];
-    if (json) return printJson(terminal, { ok: true, dryRun: true, workdir: directory, created });
-    terminal.out(`  ${existing === undefined ? 'create' : 'exists'}   ${sanitize(join(directory, file))}\n`);
-    return 0;
+    const text = `  ${existing === undefined ? 'create' : 'exists'}   ${sanitize(join(directory, file))}\n`;
+    return report(call, { dryRun: true, workdir: directory, created }, text);
   }
   mkdirOrFail(directory);
   if (existing === undefined) writeNew(join(directory, file), MANIFEST, 0o644);
   const { items } = (await import('../../install/sources/check.js')).checkSource(directory, false);
-  if (json)
-    return printJson(terminal, { ok: true, workdir: directory, created: existing === undefined ? [file] : [], items });
-  terminal.out(`  ${existing === undefined ? 'created' : 'exists '}  ${sanitize(join(directory, file))}\n`);
-  terminal.out(`  offers   ${count(items, 'item')}; wield check shows problems\n`);
-  return 0;
+  return report(
+    call,
+    { workdir: directory, created, items },
+    `  ${existing === undefined ? 'created' : 'exists '}  ${sanitize(join(directory, file))}\n  offers   ${count(items, 'item')}; wield check shows problems\n`,
+  );
 }
 
 function mkdirOrFail(directory: string): void {

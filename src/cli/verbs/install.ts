@@ -26,7 +26,7 @@ import {
   statusOf,
   withInstalling,
 } from '../installing.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const install: Verb = {
@@ -136,7 +136,6 @@ async function accept(call: VerbCall, environment: InstallEnvironment): Promise<
   if (!json) for (const item of modified) terminal.err(`  changed   locally: ${nameOf(item)}\n`);
   if (!dryRun && !(await confirm(call, `Accept ${names} as installed now?`, names))) return 0;
   const items = dryRun ? chosen : await acceptModified(chosen, environment);
-  if (json) printJson(terminal, { ok: true, dryRun, accepted: items.map(toInstalledJson) });
-  else for (const item of items) terminal.out(`  ${dryRun ? 'would accept' : 'accepted'}  ${nameOf(item)}\n`);
-  return 0;
+  const lines = items.map((item) => `  ${dryRun ? 'would accept' : 'accepted'}  ${nameOf(item)}\n`);
+  return report(call, { dryRun, accepted: items.map(toInstalledJson) }, lines.join(''));
 }

@@ -6,7 +6,7 @@ import { pauseUnlessAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { didYouMean, formatDuration, quoteOutside } from '../../core/text.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { printTable } from '../table.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 import { createVisibleOutput } from '../visible-output.js';
@@ -93,7 +93,8 @@ const nameOf = ({ tool, id }: FoundProcess): string => `${quoteOutside(tool, 60)
 const find = (directory: string, { id }: FoundProcess): FoundProcess | undefined =>
   readProcesses(directory).find((one) => one.id === id);
 
-async function stop({ terminal, json, signal }: VerbCall, directory: string, found: FoundProcess): Promise<number> {
+async function stop(call: VerbCall, directory: string, found: FoundProcess): Promise<number> {
+  const { terminal, signal } = call;
   if (found.ended === undefined) requestStop(found.base);
   const until = terminal.io.now() + STOP_MS;
   let now = find(directory, found);
@@ -105,9 +106,8 @@ async function stop({ terminal, json, signal }: VerbCall, directory: string, fou
     await pauseUnlessAborted(POLL_MS, signal);
     now = find(directory, found);
   }
-  if (json) return printJson(terminal, { ok: true, process: toJson(now ?? found) });
-  terminal.out(`${nameOf(found)} has ended${now?.ended === undefined ? '' : `: ${quoteOutside(now.ended)}`}.\n`);
-  return 0;
+  const how = now?.ended === undefined ? '' : `: ${quoteOutside(now.ended)}`;
+  return report(call, { process: toJson(now ?? found) }, `${nameOf(found)} has ended${how}.\n`);
 }
 
 async function showOutput({ terminal, flags, signal }: VerbCall, directory: string, found: FoundProcess) {

@@ -12,7 +12,7 @@ import { availableKey, listItems } from '../../install/sources/load.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { describePackage } from '../../upstream/pins/package.js';
 import { readInstalled, summarizeItems, withInstalling } from '../installing.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { oneLine, printTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { findNewerServers, printFailed } from '../upgrade-servers.js';
@@ -184,14 +184,13 @@ export const exportInstalled: Verb = {
     'whole-sources': toggle('All items of the sources, not only the installed ones'),
   },
   positionals: 0,
-  async run({ terminal, flags, json, cwd, toolbox }) {
+  async run(call) {
+    const { flags, cwd, toolbox } = call;
     const inventory = loadInventory(toReadOnlyEnvironment(toolbox()));
     const text = toExportedManifest(inventory, flags.has('whole-sources'));
     const output = flags.get('output')?.toString();
     const file = output === undefined ? null : resolve(cwd, output);
     if (file !== null) writeFileAtomic(file, text, { mode: 0o644 });
-    if (json) printJson(terminal, { ok: true, file, manifest: text });
-    else terminal.out(file === null ? text : `  written  ${file}\n`);
-    return 0;
+    return report(call, { file, manifest: text }, file === null ? text : `  written  ${file}\n`);
   },
 };

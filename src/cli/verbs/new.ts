@@ -10,7 +10,7 @@ import { makeDirectory } from '../../files/make-directory.js';
 import { removeFile } from '../../files/remove.js';
 import { renewTrust } from '../clients.js';
 import { ASKS } from '../consent.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, TRUST_ALL } from '../runnable.js';
 import { type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -44,9 +44,8 @@ export const newTool: Verb = {
     if (flags.has('dry-run')) {
       assertNew(cwd, files);
       const created = files.map(({ path }) => path);
-      if (json) return printJson(terminal, { ok: true, dryRun: true, name, workdir: cwd, created });
-      for (const path of created) terminal.out(`  create   ${path}\n`);
-      return 0;
+      const text = created.map((path) => `  create   ${path}\n`).join('');
+      return report(call, { dryRun: true, name, workdir: cwd, created }, text);
     }
     const toolbox = call.toolbox({ workdir: cwd });
     const { insideCall, world } = toolbox.machine;

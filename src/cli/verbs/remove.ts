@@ -10,7 +10,7 @@ import { fromFileUri, isWithin } from '../../files/within.js';
 import type { NodeToolbox } from '../../node.js';
 import { renewTrust } from '../clients.js';
 import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import { findLast, moveToRemoved, restoreLast } from '../removed-files.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -46,19 +46,17 @@ export const remove: Verb = {
       const { name: last, paths } = findLast(wieldHome, name);
       if (!isDry && !(await mayChange(`Bring back ${last}?`, paths))) return 0;
       if (!isDry) await renewTrust(toolbox, () => restoreLast(wieldHome, last));
-      if (json) return printJson(terminal, { ok: true, name: last, dryRun: isDry, restored: paths });
-      for (const path of paths) terminal.out(`  ${isDry ? 'would restore' : 'restored'}  ${shorten(path)}\n`);
-      return 0;
+      const text = paths.map((path) => `  ${isDry ? 'would restore' : 'restored'}  ${shorten(path)}\n`).join('');
+      return report(call, { name: last, dryRun: isDry, restored: paths }, text);
     }
     if (name === undefined) throw usageError('missing name; usage: wield remove NAME', 'wield list shows the tools');
     const found = await findFiles(toolbox, name);
     if (found === undefined) return removeOther(call, name, toolbox);
     if (!isDry && !(await mayChange(`Remove ${name}?`, found.paths))) return 0;
     if (!isDry) await renewTrust(toolbox, () => moveToRemoved(wieldHome, name, found.paths, world.now()));
-    if (json) return printJson(terminal, { ok: true, name, dryRun: isDry, tools: found.tools, removed: found.paths });
-    for (const path of found.paths) terminal.out(`  ${isDry ? 'would remove' : 'removed'}  ${shorten(path)}\n`);
-    if (!isDry) terminal.out('  Undo     wield remove --undo\n');
-    return 0;
+    const lines = found.paths.map((path) => `  ${isDry ? 'would remove' : 'removed'}  ${shorten(path)}\n`);
+    const text = lines.join('') + (isDry ? '' : '  Undo     wield remove --undo\n');
+    return report(call, { name, dryRun: isDry, tools: found.tools, removed: found.paths }, text);
   },
 };
 

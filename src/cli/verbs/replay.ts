@@ -6,7 +6,7 @@ import type { NodeToolbox } from '../../node.js';
 import type { Recording } from '../../ui/recording/recording.js';
 import { runInner } from '../command-line.js';
 import { type Io, resolvePath } from '../io.js';
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import { option, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const FORMS = ['line', 'test'] as const;
@@ -61,12 +61,10 @@ function unreadable(file: string, why: string): ToolError {
   return new ToolError('io', `cannot read ${file}: ${why}`, { hint: 'make one: wield record FILE' });
 }
 
-async function printExport({ terminal, json }: VerbCall, { calls }: Recording, form: 'line' | 'test'): Promise<number> {
+async function printExport(call: VerbCall, { calls }: Recording, form: 'line' | 'test'): Promise<number> {
   const { exportCall } = await import('../../ui/recording/export.js');
-  const texts = calls.filter(({ parent }) => parent === null).map((call) => exportCall(call)[form]);
-  if (json) return printJson(terminal, { ok: true, exported: texts });
+  const texts = calls.filter(({ parent }) => parent === null).map((one) => exportCall(one)[form]);
   const { toVisible } = await import('../visible-output.js');
   const all = texts.map((text) => `${text}\n`).join('');
-  terminal.out(terminal.outIsTerminal ? toVisible(all) : all);
-  return 0;
+  return report(call, { exported: texts }, call.terminal.outIsTerminal ? toVisible(all) : all);
 }

@@ -8,7 +8,7 @@ import { runSecretCommand } from '../../process/secret-reference.js';
 import { unknownChoice } from '../choices.js';
 import { ASKS, confirm, mayConfirm, unconfirmed } from '../consent.js';
 import { readStdin } from '../input.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { readHidden } from '../read-hidden.js';
 import { usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -55,7 +55,7 @@ async function listSecrets(call: VerbCall, extra: string | undefined): Promise<n
 
 async function setSecret(call: VerbCall, name: string): Promise<number> {
   const { terminal, flags, json, signal } = call;
-  if (flags.has('dry-run')) return report(call, { name, dryRun: true }, `would set  ${name}`);
+  if (flags.has('dry-run')) return report(call, { name, dryRun: true }, `would set  ${name}\n`);
   assertPerson(call.toolbox().machine.insideCall, 'setting a secret');
   // A value that is typed is a confirmation.
   const isTyped = !json && terminal.canAsk && !flags.has('yes');
@@ -70,7 +70,7 @@ async function setSecret(call: VerbCall, name: string): Promise<number> {
   return report(
     call,
     { name },
-    `set  ${name}\n  refer to it as keychain:${name}, or \${keychain:${name}} within a text`,
+    `set  ${name}\n  refer to it as keychain:${name}, or \${keychain:${name}} within a text\n`,
   );
 }
 
@@ -78,10 +78,10 @@ async function removeSecret(call: VerbCall, name: string): Promise<number> {
   const names = await readNames(call);
   if (!names.includes(name))
     throw new ToolError('not_found', `the keychain has no secret "${name}"`, { hint: 'wield secrets list' });
-  if (call.flags.has('dry-run')) return report(call, { name, dryRun: true }, `would remove  ${name}`);
+  if (call.flags.has('dry-run')) return report(call, { name, dryRun: true }, `would remove  ${name}\n`);
   if (!(await confirm(call, `Remove ${name} from the keychain?`, name))) return 0;
   await runSecretCommand(keychainOf(placeOf(call).world.platform).remove(name), placeOf(call));
-  return report(call, { name }, `removed  ${name}`);
+  return report(call, { name }, `removed  ${name}\n`);
 }
 
 async function readNames(call: VerbCall): Promise<readonly string[]> {
@@ -96,10 +96,4 @@ async function readNames(call: VerbCall): Promise<readonly string[]> {
 function placeOf(call: VerbCall) {
   const { machine, workspace } = call.toolbox();
   return { world: machine.world, workdir: workspace.workdir };
-}
-
-function report({ json, terminal }: VerbCall, data: object, text: string): number {
-  if (json) return printJson(terminal, { ok: true, ...data });
-  terminal.out(`${text}\n`);
-  return 0;
 }

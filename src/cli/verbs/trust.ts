@@ -7,7 +7,7 @@ import { lineDiff } from '../../files/diff.js';
 import { describeWorkspace } from '../../policy/trust.js';
 import { assertUnchanged } from '../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { findRunnable, printRunnable, type Runnable } from '../runnable.js';
 import { printTable } from '../table.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
@@ -98,13 +98,12 @@ function describe({ tools, servers }: Runnable): string {
 }
 
 // Narrows, so it does not ask (CLI-31).
-async function revoke({ terminal, json, flags, toolbox }: VerbCall, workdir: string): Promise<number> {
-  const trustStore = toolbox().state.trust;
-  const isDry = flags.has('dry-run');
+async function revoke(call: VerbCall, workdir: string): Promise<number> {
+  const trustStore = call.toolbox().state.trust;
+  const isDry = call.flags.has('dry-run');
   const isRecorded = trustStore.isRecorded(workdir);
   const revoked = isDry ? false : await trustStore.revoke(workdir);
-  if (json) return printJson(terminal, { ok: true, directory: workdir, trusted: isDry && isRecorded, revoked });
-  if (isDry && isRecorded) terminal.out(`  would revoke  ${workdir}\n`);
-  else terminal.out(revoked ? `  revoked  ${workdir}\n` : `  ${workdir} was not trusted\n`);
-  return 0;
+  const done = revoked ? `  revoked  ${workdir}\n` : `  ${workdir} was not trusted\n`;
+  const text = isDry && isRecorded ? `  would revoke  ${workdir}\n` : done;
+  return report(call, { directory: workdir, trusted: isDry && isRecorded, revoked }, text);
 }

@@ -11,7 +11,7 @@ import { findWithNested } from '../../install/sources/load.js';
 import { loadSources } from '../../install/state.js';
 import { confirm } from '../consent.js';
 import { REMOVE_FLAGS, readInstalled, showHooks, withInstalling } from '../installing.js';
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import { usageError, type Verb } from '../verb.js';
 
 export const uninstall: Verb = {
@@ -34,7 +34,6 @@ export const uninstall: Verb = {
       // Local changes are lost, so they are shown.
       const modified = plan.removed.filter((item) => isModified(item, environment.paths));
       const document = {
-        ok: true,
         dryRun: flags.has('dry-run'),
         removed: plan.removed.map(toInstalledJson),
         modified: modified.map(nameOf),
@@ -55,10 +54,8 @@ export const uninstall: Verb = {
         if (!(await confirm(call, question, `${what}${needed}`))) return 0;
         await applyPlan(plan, true, inventory);
       }
-      if (json) return printJson(terminal, document);
-      for (const item of plan.removed)
-        terminal.out(`  ${flags.has('dry-run') ? 'would remove' : 'removed'}  ${nameOf(item)}\n`);
-      return 0;
+      const did = flags.has('dry-run') ? 'would remove' : 'removed';
+      return report(call, document, plan.removed.map((item) => `  ${did}  ${nameOf(item)}\n`).join(''));
     });
   },
 };
@@ -71,7 +68,7 @@ export const removeSource: Verb = {
   flags: REMOVE_FLAGS,
   positionals: 1,
   async run(call) {
-    const { flags, positionals, terminal, json, cwd } = call;
+    const { flags, positionals, cwd } = call;
     if (positionals[0] === undefined)
       throw usageError('missing source; usage: wield remove --source <source>', 'wield list --sources shows them');
     findWithNested(positionals[0], loadSources((await readInstalled(call)).paths), cwd);
@@ -80,23 +77,20 @@ export const removeSource: Verb = {
       const names = records.map(({ id }) => id);
       const inventory = loadInventory(environment);
       const plan = planRemoval(names, inventory);
-      const document = {
-        ok: true,
-        dryRun: flags.has('dry-run'),
-        sources: names,
-        removed: plan.removed.map(toInstalledJson),
-      };
       if (!flags.has('dry-run')) {
         const what = `${names.join(', ')} with ${count(plan.removed.length, 'installed item')}`;
         if (!(await confirm(call, `Remove ${what}?`, what))) return 0;
         await applyPlan(plan, true, inventory);
         for (const record of records) await dropSource(record, environment);
       }
-      if (json) return printJson(terminal, document);
       const did = flags.has('dry-run') ? 'would remove' : 'removed';
-      for (const name of names) terminal.out(`  ${did}  ${name}\n`);
-      terminal.out(`  ${did}  ${count(plan.removed.length, 'item')}\n`);
-      return 0;
+      const document = {
+        dryRun: flags.has('dry-run'),
+        sources: names,
+        removed: plan.removed.map(toInstalledJson),
+      };
+      const gone = [...names, count(plan.removed.length, 'item')];
+      return report(call, document, gone.map((one) => `  ${did}  ${one}\n`).join(''));
     });
   },
 };

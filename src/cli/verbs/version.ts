@@ -1,6 +1,6 @@
 // `wield version`: prints the version.
 
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import type { Verb } from '../verb.js';
 
 declare const WIELD_VERSION: string;
@@ -12,9 +12,5 @@ export const version: Verb = {
   examples: ['wield version'],
   flags: {},
   positionals: 0,
-  async run({ terminal, json }) {
-    if (json) printJson(terminal, { ok: true, version: WIELD_VERSION, node: process.versions.node });
-    else terminal.out(`${WIELD_VERSION}\n`);
-    return 0;
-  },
+  run: async (call) => report(call, { version: WIELD_VERSION, node: process.versions.node }, `${WIELD_VERSION}\n`),
 };

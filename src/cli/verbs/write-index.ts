@@ -5,7 +5,7 @@ import { systemReason, ToolError } from '../../core/error.js';
 import { count, sanitize } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import { ASKS } from '../consent.js';
-import { printJson } from '../print.js';
+import { report } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 
 export const writeIndex: Verb = {
@@ -15,7 +15,8 @@ export const writeIndex: Verb = {
   examples: ['wield init --index skills', 'wield init --index skills --clean'],
   flags: { clean: toggle('Remove the index'), ...ASKS },
   positionals: 1,
-  async run({ terminal, positionals, flags, json, cwd, toolbox }) {
+  async run(call) {
+    const { positionals, flags, cwd, toolbox } = call;
     const directory = resolve(cwd, positionals[0] ?? '.');
     if (!statOrNothing(directory)?.isDirectory()) {
       throw new ToolError('not_found', `directory not found: ${directory}`, {
@@ -25,22 +26,18 @@ export const writeIndex: Verb = {
     if (flags.has('dry-run')) {
       const file = toolbox().state.shippedIndex.fileOf(directory);
       const does = !flags.has('clean') || statOrNothing(file) !== undefined;
-      if (json) return printJson(terminal, { ok: true, dryRun: true, directory, file });
       const what = flags.has('clean') ? 'remove' : 'write';
-      terminal.out(does ? `  would ${what}  ${sanitize(file)}\n` : '  nothing to remove\n');
-      return 0;
+      const text = does ? `  would ${what}  ${sanitize(file)}\n` : '  nothing to remove\n';
+      return report(call, { dryRun: true, directory, file }, text);
     }
     if (flags.has('clean')) {
       const { file, removed } = inDirectory(directory, () => toolbox().state.shippedIndex.remove(directory));
-      if (json) printJson(terminal, { ok: true, directory, file, removed });
-      else terminal.out(removed ? `  removed  ${sanitize(file)}\n` : '  nothing to remove\n');
-      return 0;
+      const text = removed ? `  removed  ${sanitize(file)}\n` : '  nothing to remove\n';
+      return report(call, { directory, file, removed }, text);
     }
     const { file, entries, tools } = inDirectory(directory, () => toolbox().state.shippedIndex.write(directory));
-    if (json) return printJson(terminal, { ok: true, directory, file, entries, tools });
     const what = `${entries === 1 ? '1 entry' : `${entries} entries`}, ${count(tools, 'tool')}`;
-    terminal.out(`  written  ${sanitize(file)}  ${what}\n`);
-    return 0;
+    return report(call, { directory, file, entries, tools }, `  written  ${sanitize(file)}  ${what}\n`);
   },
 };
 

@@ -16,7 +16,7 @@ import { readServer } from '../../../upstream/entries/entry.js';
 import { isChanged } from '../../../upstream/entries/installed-files.js';
 import { ASKS, confirm, printDiff } from '../../consent.js';
 import { withInstalling } from '../../installing.js';
-import { printJson } from '../../print.js';
+import { report } from '../../print.js';
 import { widthOf, wrap } from '../../terminal.js';
 import { option, usageError, type VerbCall } from '../../verb.js';
 import { askConfig } from './ask-config.js';
@@ -47,17 +47,14 @@ export const accept: McpAction = {
     const isAccepted = changed.length > 0 && !dry;
     if (isAccepted && !(await confirm(call, question, spellOut(name)))) return 0;
     if (isAccepted) await toolbox.state.upstreams.approve(changed.map(({ tool }) => tool));
-    if (call.json) {
-      printJson(call.terminal, {
-        ok: true,
-        server: name,
-        tools: changed.map(({ tool, diff }) => ({ name: tool.name, diff })),
-        accepted: isAccepted,
-      });
-    } else if (changed.length === 0) call.terminal.out(`No tool of ${spellOut(name)} changed since approval.\n`);
-    else if (isAccepted) call.terminal.out(`  approved  ${someOf(changed.map(({ tool }) => tool.name))}\n`);
-    else call.terminal.out('  nothing was approved\n');
-    return 0;
+    const tools = changed.map(({ tool, diff }) => ({ name: tool.name, diff }));
+    const text =
+      tools.length === 0
+        ? `No tool of ${spellOut(name)} changed since approval.\n`
+        : isAccepted
+          ? `  approved  ${someOf(tools.map((tool) => tool.name))}\n`
+          : '  nothing was approved\n';
+    return report(call, { server: name, tools, accepted: isAccepted }, text);
   },
 };
 
@@ -127,9 +124,8 @@ async function acceptInstalled(call: VerbCall, server: ServerEntry, dry: boolean
     });
   }
   const runs = facts.map(([label, text]) => ({ label, text }));
-  if (json) printJson(terminal, { ok: true, server: name, runs, accepted: isAccepted });
-  else terminal.out(isAccepted ? `  accepted  ${spellOut(name)}\n` : '  nothing was accepted\n');
-  return 0;
+  const text = isAccepted ? `  accepted  ${spellOut(name)}\n` : '  nothing was accepted\n';
+  return report(call, { server: name, runs, accepted: isAccepted }, text);
 }
 
 // Throws `usage` for values with which the entry is not valid.

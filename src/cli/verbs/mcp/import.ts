@@ -24,7 +24,7 @@ import { readServer } from '../../../upstream/entries/entry.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm } from '../../consent.js';
 import { lockServer, type PinnedServer, packageOf, pinServer } from '../../pin-server.js';
-import { printJson } from '../../print.js';
+import { printJson, report } from '../../print.js';
 import { printTable } from '../../table.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './server.js';
@@ -72,10 +72,9 @@ export const importServers: McpAction = {
       });
       for (const [name, pin] of pinned) await lockServer(call, name, plan.scope, pin);
     }
-    if (call.json) printJson(call.terminal, { ok: true, ...toDocument(from, plan), written: write });
-    else if (write) call.terminal.out(`  imported  ${count(plan.written.length, 'server')} into ${file}\n`);
-    else call.terminal.out(plan.written.length === 0 ? '  nothing to import\n' : '  nothing was written\n');
-    return 0;
+    const left = plan.written.length === 0 ? '  nothing to import\n' : '  nothing was written\n';
+    const text = write ? `  imported  ${count(plan.written.length, 'server')} into ${file}\n` : left;
+    return report(call, { ...toDocument(from, plan), written: write }, text);
   },
 };
 

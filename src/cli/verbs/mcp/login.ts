@@ -5,7 +5,7 @@ import { formatDuration, parseDuration, spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
 import { toLoginDirectory } from '../../../upstream/login/user.js';
 import { ASKS } from '../../consent.js';
-import { printJson } from '../../print.js';
+import { report } from '../../print.js';
 import { readLine } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
 import { findAddressed, type McpAction } from './server.js';
@@ -62,16 +62,14 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
   const { upstreams } = call.toolbox().state;
   const entry = upstreams.states().find((state) => state.server.name === server.name)?.server;
   if (entry !== undefined) upstreams.forgetFailure(entry);
-  if (call.json) return printJson(terminal, { ok: true, login: facts });
   const until = facts.renewable ? 'renewed automatically' : `until ${facts.expiresAt ?? 'it is revoked'}`;
-  terminal.out(`Logged in to ${spellOut(facts.server)} (${spellOut(facts.url)}), ${until}.\n`);
-  return 0;
+  const text = `Logged in to ${spellOut(facts.server)} (${spellOut(facts.url)}), ${until}.\n`;
+  return report(call, { login: facts }, text);
 }
 
-function printDryRun({ terminal, json }: VerbCall, { name, url }: HttpServer, what: string): number {
-  if (json) return printJson(terminal, { ok: true, dryRun: true, server: name, url });
-  terminal.out(`  would ${what} ${spellOut(name)} (${spellOut(url)})\n`);
-  return 0;
+function printDryRun(call: VerbCall, { name, url }: HttpServer, what: string): number {
+  const text = `  would ${what} ${spellOut(name)} (${spellOut(url)})\n`;
+  return report(call, { dryRun: true, server: name, url }, text);
 }
 
 // A browser on another machine cannot open the redirect URL, so the user pastes it here.
@@ -125,8 +123,7 @@ export async function logoutOf(call: VerbCall, server: HttpServer): Promise<numb
   let existed = false;
   for (const directory of directories)
     existed = (await logOut(server, { directory, createFetch, world, signal: call.signal })) || existed;
-  if (call.json) return printJson(call.terminal, { ok: true, server: server.name, loggedOut: existed });
   const name = spellOut(server.name) + (user === undefined ? '' : ` as ${spellOut(String(user))}`);
-  call.terminal.out(existed ? `Logged out of ${name}.\n` : `Not logged in to ${name}.\n`);
-  return 0;
+  const text = existed ? `Logged out of ${name}.\n` : `Not logged in to ${name}.\n`;
+  return report(call, { server: server.name, loggedOut: existed }, text);
 }

@@ -10,7 +10,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { lockServer } from '../../pin-server.js';
-import { printJson } from '../../print.js';
+import { report } from '../../print.js';
 import { usageError } from '../../verb.js';
 import { describePlace, findState, type McpAction, SCOPE } from './server.js';
 
@@ -51,13 +51,10 @@ export const remove: McpAction = {
         writeConfig(now.file, now.after, scope === 'user');
       });
     if (isWritten) await lockServer(call, name, scope);
-    if (json) printJson(terminal, { ok: true, server: name, scope, file: path, diff, secrets, written: isWritten });
-    else if (isWritten) {
-      terminal.out(`  removed   ${spellOut(name)}\n`);
-      // Another directory may use it, so it is not deleted.
-      for (const secret of secrets) terminal.out(`  secret    no longer used here; delete it: rm ${secret}\n`);
-    } else terminal.out('  nothing was written\n');
-    return 0;
+    // Another directory may use it, so it is not deleted.
+    const unused = secrets.map((secret) => `  secret    no longer used here; delete it: rm ${secret}\n`).join('');
+    const text = isWritten ? `  removed   ${spellOut(name)}\n${unused}` : '  nothing was written\n';
+    return report(call, { server: name, scope, file: path, diff, secrets, written: isWritten }, text);
   },
 };
 

@@ -6,7 +6,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { listShared, stopBrokers, whyNotShared } from '../../../upstream/broker/admin.js';
 import type { BrokerOptions } from '../../../upstream/broker/place.js';
 import { readVersion } from '../../../workspace/machine.js';
-import { printJson } from '../../print.js';
+import { report } from '../../print.js';
 import { usageError } from '../../verb.js';
 import { toServerJson } from './list.js';
 import { findState, findUsable, type McpAction } from './server.js';
@@ -32,9 +32,8 @@ export const restart: McpAction = {
       });
     }
     await toolbox.state.upstreams.refresh(server, 'restart');
-    if (call.json) printJson(call.terminal, { ok: true, server: toServerJson(findState(toolbox, name)) });
-    else call.terminal.out(`${spellOut(name)} was restarted for all sessions\n`);
-    return 0;
+    const document = { server: toServerJson(findState(toolbox, name)) };
+    return report(call, document, `${spellOut(name)} was restarted for all sessions\n`);
   },
 };
 
@@ -47,9 +46,10 @@ export const stop: McpAction = {
     const options = toOptions(call.toolbox());
     const shared = await listShared(options);
     const brokers = await stopBrokers(options);
-    if (call.json) printJson(call.terminal, { ok: true, stopped: { brokers, processes: shared.length } });
-    else if (brokers === 0) call.terminal.out('No servers are shared now.\n');
-    else call.terminal.out(`Ended the shared servers (${shared.length}); the next call starts what it needs.\n`);
-    return 0;
+    const text =
+      brokers === 0
+        ? 'No servers are shared now.\n'
+        : `Ended the shared servers (${shared.length}); the next call starts what it needs.\n`;
+    return report(call, { stopped: { brokers, processes: shared.length } }, text);
   },
 };
