@@ -41,6 +41,12 @@ export function usageError(message: string, hint: string): ToolError {
   return new ToolError('usage', message, { hint });
 }
 
+/** Returns a positional. Throws `usage` if it is missing; `what` is its name and the usage of the verb. */
+export function required(value: string | undefined, what: string, hint: string): string {
+  if (value !== undefined) return value;
+  throw usageError(`missing ${what}`, hint);
+}
+
 /** The parsed arguments of a verb. */
 export interface VerbArguments {
   readonly flags: ReadonlyMap<string, string | true>;

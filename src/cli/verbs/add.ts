@@ -27,7 +27,7 @@ import {
   withInstalling,
 } from '../installing.js';
 import { printJson } from '../print.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, required, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const add: Verb = {
   name: 'add',
@@ -66,12 +66,11 @@ export const add: Verb = {
   positionals: 1,
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
-    const [source] = positionals;
-    if (source === undefined)
-      throw usageError(
-        'missing source; usage: wield add <owner/repo | URL | DIR | BUNDLE | OPENAPI>',
-        'wield add . adds this directory',
-      );
+    const source = required(
+      positionals[0],
+      'source; usage: wield add <owner/repo | URL | DIR | BUNDLE | OPENAPI>',
+      'wield add . adds this directory',
+    );
     // The reader of documents is loaded for something that may be one.
     if (/\.(?:json|ya?ml)(?:[?#]|$)/i.test(source)) {
       const { addDocument, isDocument } = await import('../add-document.js');

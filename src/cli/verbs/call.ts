@@ -21,7 +21,7 @@ import { inputName, readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson, printPlan } from '../print.js';
 import { createStatusLine } from '../status-line.js';
 import type { Terminal } from '../terminal.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 import { createVisibleOutput, toVisible } from '../visible-output.js';
 
 // One session, so that a call can read results that an earlier call stored.
@@ -51,9 +51,7 @@ export const call: Verb = {
   readsRest: true,
   async run(verbCall) {
     const { positionals, rest, flags, toolbox: open } = verbCall;
-    const [named] = positionals;
-    if (named === undefined)
-      throw usageError('missing tool name; usage: wield call <tool>', 'wield list shows the tools');
+    const named = required(positionals[0], 'tool name; usage: wield call <tool>', 'wield list shows the tools');
     const ref = anchorRef(named, verbCall.cwd);
     // Listing a module's tools needs trust, so the flag must count before the tool is found.
     const toolbox = open(flags.has('trust') || rest.includes('--trust') ? { trust: true } : {});

@@ -3,7 +3,7 @@
 import { unknownChoice } from '../choices.js';
 import { report } from '../print.js';
 import { isShell, SCRIPTS, SHELLS } from '../shells.js';
-import { usageError, type Verb } from '../verb.js';
+import { required, type Verb } from '../verb.js';
 
 export const completions: Verb = {
   name: 'completions',
@@ -14,8 +14,7 @@ export const completions: Verb = {
   positionals: 1,
   completes: SHELLS,
   async run(call) {
-    const [shell] = call.positionals;
-    if (shell === undefined) throw usageError('missing shell name', `wield completions ${SHELLS.join('|')}`);
+    const shell = required(call.positionals[0], 'shell name', `wield completions ${SHELLS.join('|')}`);
     if (!isShell(shell)) throw unknownChoice('shell', shell, SHELLS, 'wield completions');
     const script = SCRIPTS[shell];
     return report(call, { shell, script }, script);

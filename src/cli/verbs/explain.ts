@@ -12,7 +12,7 @@ import { describeSandbox } from '../../process/sandbox/text.js';
 import { inputName, readInput } from '../input.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import { option, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, required, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const explain: Verb = {
   name: 'explain',
@@ -27,9 +27,7 @@ export const explain: Verb = {
   },
   positionals: 1,
   async run({ terminal, flags, positionals, json, signal, toolbox: open }) {
-    const [ref] = positionals;
-    if (ref === undefined)
-      throw usageError('missing tool name; usage: wield explain <tool>', 'wield list shows the tools');
+    const ref = required(positionals[0], 'tool name; usage: wield explain <tool>', 'wield list shows the tools');
     const caller: Caller = CALLERS[(flags.get('as') ?? 'user') as CallerName];
     const source = flags.get('input');
     const input =

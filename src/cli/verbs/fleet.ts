@@ -8,7 +8,7 @@ import { unknownChoice } from '../choices.js';
 import { ASKS, confirm } from '../consent.js';
 import { FLEET, readFleet } from '../fleet.js';
 import { report } from '../print.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['status', 'key'];
 const ROTATE_HOURS = 1;
@@ -28,10 +28,9 @@ export const fleet: Verb = {
   positionals: 1,
   completes: ACTIONS,
   async run(call) {
-    const [action] = call.positionals;
+    const usage = 'action; usage: wield fleet status|key';
+    const action = required(call.positionals[0], usage, 'wield fleet status --fleet URL');
     if (action === 'key') return call.flags.has('rotate') ? rotateKey(call) : createKey(call);
-    if (action === undefined)
-      throw usageError('missing action; usage: wield fleet status|key', 'wield fleet status --fleet URL');
     if (action !== 'status') throw unknownChoice('action', action, ACTIONS, 'wield fleet');
     const { address, key, debug } = await readFleet(call, call.toolbox().machine);
     const [{ begin, connect }, { readStatus }, { toNames }] = await Promise.all([

@@ -13,7 +13,7 @@ import { unknownChoice } from '../choices.js';
 import { ASKS, mayConfirm, RUN_HOOKS, unconfirmed } from '../consent.js';
 import { confirmPlan, printApplied, readInstalled, withInstalling } from '../installing.js';
 import { printJson, report } from '../print.js';
-import { usageError, type Verb, type VerbCall } from '../verb.js';
+import { required, type Verb, type VerbCall } from '../verb.js';
 
 export const hooks: Verb = {
   name: 'hooks',
@@ -27,8 +27,8 @@ export const hooks: Verb = {
     const [action = 'list', target] = call.positionals;
     if (action === 'list') return list(call, target);
     if (action !== 'run') throw unknownChoice('action', action, ['list', 'run'], 'wield hooks');
-    if (target !== undefined) return runAgain(call, target);
-    throw usageError('missing source; usage: wield hooks run <source | source#item>', 'wield hooks list shows them');
+    const usage = 'source; usage: wield hooks run <source | source#item>';
+    return runAgain(call, required(target, usage, 'wield hooks list shows them'));
   },
 };
 

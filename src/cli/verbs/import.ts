@@ -13,7 +13,7 @@ import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
 import { editHomes } from '../homes.js';
 import { printApplied, showHooks, showPlan, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
-import { option, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, required, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const importSystem: Verb = {
   name: 'add --import',
@@ -30,12 +30,12 @@ export const importSystem: Verb = {
   completes: ['mind', 'permissions'],
   async run(call) {
     const { flags, positionals, terminal, json } = call;
-    const [system, client] = positionals;
-    if (system === undefined)
-      throw usageError(
-        'missing system; usage: wield add --import (mind | permissions)',
-        'wield add --import permissions takes over rules of other agents',
-      );
+    const [named, client] = positionals;
+    const system = required(
+      named,
+      'system; usage: wield add --import (mind | permissions)',
+      'wield add --import permissions takes over rules of other agents',
+    );
     if (system === 'permissions') {
       const { importPermissions } = await import('./import-permissions.js');
       return importPermissions(call, client);

@@ -13,7 +13,7 @@ import { ASKS } from '../consent.js';
 import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, TRUST_ALL } from '../runnable.js';
 import { type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const newTool: Verb = {
   name: 'new',
@@ -33,8 +33,7 @@ export const newTool: Verb = {
   positionals: 1,
   async run(call) {
     const { terminal, json, cwd, flags, positionals } = call;
-    const [name] = positionals;
-    if (name === undefined) throw usageError('missing name; usage: wield new NAME', 'wield new --help');
+    const name = required(positionals[0], 'name; usage: wield new NAME', 'wield new --help');
     if (!isToolName(name) || name.includes(':'))
       throw usageError(`"${quoteOutside(name, 60)}" is not a tool name`, describeName(name));
     const kinds = [...TEMPLATES, 'openapi' as const].filter((kind) => flags.has(kind));

@@ -6,7 +6,7 @@ import { count, quoteOutside } from '../../core/text.js';
 import { removeFile } from '../../files/remove.js';
 import { runInner } from '../command-line.js';
 import { resolvePath } from '../io.js';
-import { usageError, type Verb } from '../verb.js';
+import { required, type Verb } from '../verb.js';
 
 export const record: Verb = {
   name: 'record',
@@ -20,8 +20,7 @@ export const record: Verb = {
   completes: 'files',
   async run(call) {
     const { positionals, rest, terminal, toolbox: open } = call;
-    const [file] = positionals;
-    if (file === undefined) throw usageError('missing file; usage: wield record FILE', 'wield record --help');
+    const file = required(positionals[0], 'file; usage: wield record FILE', 'wield record --help');
     const [{ HEAD }, { recordCalls }] = await Promise.all([
       import('../../ui/recording/recording.js'),
       import('../../ui/recording/record.js'),

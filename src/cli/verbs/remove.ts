@@ -12,7 +12,7 @@ import { renewTrust } from '../clients.js';
 import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
 import { report } from '../print.js';
 import { findLast, moveToRemoved, restoreLast } from '../removed-files.js';
-import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { required, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const remove: Verb = {
   name: 'remove',
@@ -30,7 +30,7 @@ export const remove: Verb = {
   completes: 'tools',
   async run(call) {
     const { flags, positionals, terminal, json, cwd } = call;
-    const [name] = positionals;
+    const [named] = positionals;
     const toolbox = call.toolbox();
     const { wieldHome, insideCall, world } = toolbox.machine;
     const isDry = flags.has('dry-run');
@@ -43,13 +43,13 @@ export const remove: Verb = {
       return confirm(call, question, paths.map(shorten).join(', '));
     };
     if (flags.has('undo')) {
-      const { name: last, paths } = findLast(wieldHome, name);
+      const { name: last, paths } = findLast(wieldHome, named);
       if (!isDry && !(await mayChange(`Bring back ${last}?`, paths))) return 0;
       if (!isDry) await renewTrust(toolbox, () => restoreLast(wieldHome, last));
       const text = paths.map((path) => `  ${isDry ? 'would restore' : 'restored'}  ${shorten(path)}\n`).join('');
       return report(call, { name: last, dryRun: isDry, restored: paths }, text);
     }
-    if (name === undefined) throw usageError('missing name; usage: wield remove NAME', 'wield list shows the tools');
+    const name = required(named, 'name; usage: wield remove NAME', 'wield list shows the tools');
     const found = await findFiles(toolbox, name);
     if (found === undefined) return removeOther(call, name, toolbox);
     if (!isDry && !(await mayChange(`Remove ${name}?`, found.paths))) return 0;

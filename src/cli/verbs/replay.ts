@@ -7,7 +7,7 @@ import type { Recording } from '../../ui/recording/recording.js';
 import { runInner } from '../command-line.js';
 import { type Io, resolvePath } from '../io.js';
 import { report } from '../print.js';
-import { option, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, required, type Verb, type VerbCall } from '../verb.js';
 
 const FORMS = ['line', 'test'] as const;
 
@@ -28,8 +28,7 @@ export const replay: Verb = {
   completes: 'files',
   async run(call) {
     const { positionals, rest, flags, terminal, toolbox: open } = call;
-    const [file] = positionals;
-    if (file === undefined) throw usageError('missing file; usage: wield replay FILE', 'wield replay --help');
+    const file = required(positionals[0], 'file; usage: wield replay FILE', 'wield replay --help');
     const recording = await readRecording(terminal.io, file);
     const form = FORMS.find((one) => one === flags.get('export'));
     if (form !== undefined) return printExport(call, recording, form);

@@ -10,7 +10,7 @@ import { ASKS, confirm, mayConfirm, unconfirmed } from '../consent.js';
 import { readStdin } from '../input.js';
 import { printJson, report } from '../print.js';
 import { readHidden } from '../read-hidden.js';
-import { usageError, type Verb, type VerbCall } from '../verb.js';
+import { required, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['set', 'list', 'remove'];
 
@@ -28,13 +28,11 @@ export const secrets: Verb = {
   positionals: 2,
   completes: ACTIONS,
   async run(call) {
-    const [action, name] = call.positionals;
-    if (action === undefined)
-      throw usageError('missing action; usage: wield secrets set|list|remove', 'wield secrets list');
-    if (action === 'list') return listSecrets(call, name);
+    const [named, secret] = call.positionals;
+    const action = required(named, 'action; usage: wield secrets set|list|remove', 'wield secrets list');
+    if (action === 'list') return listSecrets(call, secret);
     if (action !== 'set' && action !== 'remove') throw unknownChoice('action', action, ACTIONS, 'wield secrets');
-    if (name === undefined)
-      throw usageError(`missing name; usage: wield secrets ${action} NAME`, 'wield secrets list shows the names');
+    const name = required(secret, `name; usage: wield secrets ${action} NAME`, 'wield secrets list shows the names');
     if (!SECRET_NAME.test(name))
       throw usageError(
         `"${quoteOutside(name, 60)}" is not a name of a secret`,

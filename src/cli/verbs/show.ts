@@ -23,7 +23,7 @@ import { describeSandbox } from '../../process/sandbox/text.js';
 import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
-import { toggle, usageError, type Verb } from '../verb.js';
+import { required, toggle, type Verb } from '../verb.js';
 
 const CALLERS: readonly Caller[] = [
   { kind: 'person', door: 'cli' },
@@ -39,9 +39,7 @@ export const show: Verb = {
   positionals: 1,
   completes: 'tools',
   async run({ terminal, positionals, json, cwd, reserved, toolbox: open }) {
-    const [named] = positionals;
-    if (named === undefined)
-      throw usageError('missing tool name; usage: wield show <tool>', 'wield list shows the tools');
+    const named = required(positionals[0], 'tool name; usage: wield show <tool>', 'wield list shows the tools');
     const ref = anchorRef(named, cwd);
     const toolbox = open();
     const tool = await toolbox.find(ref);
@@ -183,9 +181,8 @@ export const showSource: Verb = {
   flags: {},
   positionals: 1,
   async run({ terminal, positionals, json, cwd, toolbox }) {
-    const [named] = positionals;
-    if (named === undefined)
-      throw usageError('missing source; usage: wield show --source <source>', 'wield list --sources shows them');
+    const usage = 'source; usage: wield show --source <source>';
+    const named = required(positionals[0], usage, 'wield list --sources shows them');
     const environment = toReadOnlyEnvironment(toolbox());
     const { paths } = environment;
     const record = findSource(named, loadSources(paths), cwd);

@@ -12,7 +12,7 @@ import { loadSources } from '../../install/state.js';
 import { confirm } from '../consent.js';
 import { REMOVE_FLAGS, readInstalled, showHooks, withInstalling } from '../installing.js';
 import { report } from '../print.js';
-import { usageError, type Verb } from '../verb.js';
+import { required, type Verb } from '../verb.js';
 
 export const uninstall: Verb = {
   name: 'uninstall',
@@ -23,8 +23,7 @@ export const uninstall: Verb = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
     const { flags, positionals, terminal, json } = call;
-    if (positionals.length === 0)
-      throw usageError('missing item; usage: wield uninstall <item…>', 'wield list --installed shows the items');
+    required(positionals[0], 'item; usage: wield uninstall <item…>', 'wield list --installed shows the items');
     // A wrong name is reported before it matters who asks.
     planUninstall(positionals, loadInventory(await readInstalled(call)));
     return withInstalling(call, async (environment) => {
@@ -69,11 +68,11 @@ export const removeSource: Verb = {
   positionals: 1,
   async run(call) {
     const { flags, positionals, cwd } = call;
-    if (positionals[0] === undefined)
-      throw usageError('missing source; usage: wield remove --source <source>', 'wield list --sources shows them');
-    findWithNested(positionals[0], loadSources((await readInstalled(call)).paths), cwd);
+    const usage = 'source; usage: wield remove --source <source>';
+    const named = required(positionals[0], usage, 'wield list --sources shows them');
+    findWithNested(named, loadSources((await readInstalled(call)).paths), cwd);
     return withInstalling(call, async (environment) => {
-      const records = findWithNested(positionals[0]!, loadSources(environment.paths), cwd);
+      const records = findWithNested(named, loadSources(environment.paths), cwd);
       const names = records.map(({ id }) => id);
       const inventory = loadInventory(environment);
       const plan = planRemoval(names, inventory);

@@ -18,9 +18,9 @@ import { ASKS, confirm, printDiff } from '../../consent.js';
 import { withInstalling } from '../../installing.js';
 import { report } from '../../print.js';
 import { widthOf, wrap } from '../../terminal.js';
-import { option, usageError, type VerbCall } from '../../verb.js';
+import { option, type VerbCall } from '../../verb.js';
 import { askConfig } from './ask-config.js';
-import { findState, type McpAction, type ServerState, someOf } from './server.js';
+import { findState, type McpAction, requireName, type ServerState, someOf } from './server.js';
 
 export const accept: McpAction = {
   usage: 'accept NAME [TOOL …] [--set KEY=VALUE …] [--dry-run] [--yes]',
@@ -30,9 +30,8 @@ export const accept: McpAction = {
     ...ASKS,
   },
   positionals: Number.POSITIVE_INFINITY,
-  async run(call, [name, ...named]) {
-    if (name === undefined)
-      throw usageError('missing server name; usage: wield mcp accept NAME', 'wield mcp shows the servers');
+  async run(call, [given, ...named]) {
+    const name = requireName(given, 'accept');
     const toolbox = call.toolbox();
     const dry = call.flags.has('dry-run');
     if (!dry) assertPerson(toolbox.machine.insideCall, 'accepting a changed tool');

@@ -11,17 +11,15 @@ import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from 
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { lockServer } from '../../pin-server.js';
 import { report } from '../../print.js';
-import { usageError } from '../../verb.js';
-import { describePlace, findState, type McpAction, SCOPE } from './server.js';
+import { describePlace, findState, type McpAction, requireName, SCOPE } from './server.js';
 
 export const remove: McpAction = {
   usage: 'remove NAME [--scope user|project] [--dry-run] [--yes]',
   example: 'wield mcp remove files',
   flags: { scope: SCOPE, ...ASKS },
   positionals: 1,
-  async run(call, [name]) {
-    if (name === undefined)
-      throw usageError('missing server name; usage: wield mcp remove NAME', 'wield mcp shows the servers');
+  async run(call, [named]) {
+    const name = requireName(named, 'remove');
     const toolbox = call.toolbox();
     const isDry = call.flags.has('dry-run');
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'removing a server');

@@ -10,7 +10,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { needsTrust } from '../../../upstream/catalog/format.js';
 import { blocked } from '../../../upstream/entries/allowed.js';
 import { SCOPES } from '../../clients.js';
-import { type FlagHelp, option, usageError, type VerbCall } from '../../verb.js';
+import { type FlagHelp, option, required, usageError, type VerbCall } from '../../verb.js';
 
 /** Selects one of the two files that wield writes. */
 export const SCOPE: FlagHelp = option(
@@ -68,14 +68,18 @@ export function findUsable(toolbox: NodeToolbox, name: string): ServerState {
   return found;
 }
 
+/** Returns the server that an action names. Throws `usage` without one. */
+export function requireName(name: string | undefined, action: string): string {
+  return required(name, `server name; usage: wield mcp ${action} NAME`, 'wield mcp shows the servers');
+}
+
 /** Finds an HTTP server and expands the references in its entry. Throws `usage` for a process. */
 export async function findAddressed(
   toolbox: NodeToolbox,
-  name: string | undefined,
+  named: string | undefined,
   action: 'login' | 'logout',
 ): Promise<HttpServer> {
-  if (name === undefined)
-    throw usageError(`missing server name; usage: wield mcp ${action} NAME`, 'wield mcp shows the servers');
+  const name = requireName(named, action);
   const { server } = findUsable(toolbox, name);
   if (server.kind !== 'http') {
     throw usageError(

@@ -7,9 +7,8 @@ import { listShared, stopBrokers, whyNotShared } from '../../../upstream/broker/
 import type { BrokerOptions } from '../../../upstream/broker/place.js';
 import { readVersion } from '../../../workspace/machine.js';
 import { report } from '../../print.js';
-import { usageError } from '../../verb.js';
 import { toServerJson } from './list.js';
-import { findState, findUsable, type McpAction } from './server.js';
+import { findState, findUsable, type McpAction, requireName } from './server.js';
 
 function toOptions({ machine: { wieldHome, world } }: NodeToolbox): BrokerOptions {
   return { wieldHome, world, version: readVersion() };
@@ -20,9 +19,8 @@ export const restart: McpAction = {
   example: 'wield mcp restart github',
   flags: {},
   positionals: 1,
-  async run(call, [name]) {
-    if (name === undefined)
-      throw usageError('missing server name; usage: wield mcp restart NAME', 'wield mcp shows the servers');
+  async run(call, [named]) {
+    const name = requireName(named, 'restart');
     const toolbox = call.toolbox();
     const { server } = findUsable(toolbox, name);
     const why = whyNotShared(server, toolbox.state.snapshot().settings.broker, toOptions(toolbox));
