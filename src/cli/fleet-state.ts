@@ -3,6 +3,7 @@
 import type { LabelAdmin } from '../core/label.js';
 import { begin, connect, parseFleetAddress } from '../fleet/connection.js';
 import { toNames } from '../fleet/names.js';
+import type { ApprovalAdmin } from '../node.js';
 import type { SharedState } from '../state/files.js';
 import { createSharedApprovals } from '../state/redis/approvals.js';
 import { readSharedAudit } from '../state/redis/audit.js';
@@ -38,21 +39,23 @@ export async function openWorkerState(call: VerbCall): Promise<Opened<SharedStat
   return { state: { share, onListing: () => {} }, close };
 }
 
-export async function openApprovals(call: VerbCall): Promise<Opened<ReturnType<typeof createSharedApprovals>>> {
-  const { state: keyspace, close } = await openKeyspace(call);
-  return { state: createSharedApprovals(keyspace), close };
+export function useApprovals(call: VerbCall, use: (store: ApprovalAdmin) => Promise<number>): Promise<number> {
+  return useKeyspace(call, (keyspace) => use(createSharedApprovals(keyspace)));
 }
 
-export async function openLabels(call: VerbCall): Promise<Opened<LabelAdmin>> {
-  const { state: keyspace, close } = await openKeyspace(call);
-  return { state: createSharedLabels(keyspace, Date.now), close };
+export function useLabels(call: VerbCall, use: (labels: LabelAdmin) => Promise<number>): Promise<number> {
+  return useKeyspace(call, (keyspace) => use(createSharedLabels(keyspace, Date.now)));
 }
 
 /** Passes on the audit lines of all fronts; returns how many could not be read. */
-export async function readAudit(call: VerbCall, take: (line: string) => void): Promise<number> {
-  const { state: keyspace, close } = await openKeyspace(call);
+export function readAudit(call: VerbCall, take: (line: string) => void): Promise<number> {
+  return useKeyspace(call, (keyspace) => readSharedAudit(keyspace, take));
+}
+
+async function useKeyspace<T>(call: VerbCall, use: (keyspace: RedisKeyspace) => Promise<T>): Promise<T> {
+  const { state, close } = await openKeyspace(call);
   try {
-    return await readSharedAudit(keyspace, take);
+    return await use(state);
   } finally {
     await close();
   }

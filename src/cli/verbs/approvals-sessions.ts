@@ -13,12 +13,8 @@ export async function onLabels(call: VerbCall, id: string | undefined): Promise<
   if (call.flags.has('server'))
     throw usageError('--server has no sessions', 'run wield approvals sessions where the server runs');
   if (!usesFleet(call)) return act(call, call.toolbox().state.labels, id);
-  const fleet = await (await import('../fleet-state.js')).openLabels(call);
-  try {
-    return await act(call, fleet.state, id);
-  } finally {
-    await fleet.close();
-  }
+  const { useLabels } = await import('../fleet-state.js');
+  return useLabels(call, (labels) => act(call, labels, id));
 }
 
 async function act(call: VerbCall, labels: LabelAdmin, id: string | undefined): Promise<number> {

@@ -57,12 +57,8 @@ export const approvals: Verb = {
     if (isAboutSessions) return onLabels(call, action === 'clear' ? id : undefined);
     if (call.flags.has('server')) return act(call, openRemoteApprovals(call), action, id);
     if (!usesFleet(call)) return act(call, call.toolbox().state.approvals, action, id);
-    const fleet = await (await import('../fleet-state.js')).openApprovals(call);
-    try {
-      return await act(call, fleet.state, action, id);
-    } finally {
-      await fleet.close();
-    }
+    const { useApprovals } = await import('../fleet-state.js');
+    return useApprovals(call, (store) => act(call, store, action, id));
   },
 };
 
