@@ -15,7 +15,7 @@ import { toLoginDirectory } from '../upstream/login/user.js';
 import { withInstalling } from './installing.js';
 import { SENT } from './sent.js';
 import type { VerbCall } from './verb.js';
-import { runDoctor } from './verbs/doctor/run.js';
+import { runDoctor } from './verbs/doctor/diagnose.js';
 import { findAddressed } from './verbs/mcp/server.js';
 
 declare const WIELD_VERSION: string;

@@ -4,7 +4,8 @@ import { errorText, JSON_SCHEMA } from '../commands/output.js';
 import type { Verdict } from '../core/caller.js';
 import type { ErrorValue } from '../core/error.js';
 import { describePlan, type Plan } from '../core/plan.js';
-import { sanitize } from '../core/text.js';
+import { sanitize, shortenPath } from '../core/text.js';
+import type { NodeToolbox } from '../node.js';
 import { planRows } from '../ui/plan-text.js';
 import type { Terminal } from './terminal.js';
 import type { VerbCall } from './verb.js';
@@ -53,6 +54,11 @@ export function printError(terminal: Terminal, given: ErrorValue): void {
   const error = { ...given, hint: toShellHint(given) };
   const words = { error: terminal.paint('red', 'error', 'err'), hint: terminal.paint('cyan', 'hint', 'err') };
   terminal.err(errorText(error, words));
+}
+
+/** Shortens a path as people at the workdir write it. */
+export function shortPath(path: string, { workspace, machine }: Pick<NodeToolbox, 'workspace' | 'machine'>): string {
+  return shortenPath(path, workspace.workdir, machine.world.home);
 }
 
 /** Prints a warning, which the caller has made safe for a terminal. */

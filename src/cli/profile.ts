@@ -1,10 +1,10 @@
 // The flags --profile and --mode.
 
 import { formatPosition } from '../core/problem.js';
-import { nearest, quoteOutside, shortenPath } from '../core/text.js';
+import { nearest, quoteOutside } from '../core/text.js';
 import { MODES, type Mode } from '../core/view.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
-import { printWarning } from './print.js';
+import { printWarning, shortPath } from './print.js';
 import { option, usageError, type VerbCall } from './verb.js';
 
 export const PROFILE = option('NAME', 'Only what this profile of the configuration allows', {
@@ -34,11 +34,10 @@ export async function warnOfProfile({ flags, terminal }: VerbCall, toolbox: Node
   // A server that was never listed may have the tools.
   if (profile === undefined || toolbox.state.upstreams.states().some(({ state }) => state !== 'listed')) return;
   const { ruleProblems, rulesOf } = await import('./verbs/doctor/rules.js');
-  const { workspace, machine, catalog, state } = toolbox;
-  const survey = await catalog.survey();
-  const { policy, settings } = state.snapshot();
+  const survey = await toolbox.catalog.survey();
+  const { policy, settings } = toolbox.state.snapshot();
   for (const problem of ruleProblems({ rules: rulesOf(profile), survey, view: settings.view, policy })) {
-    const place = formatPosition(shortenPath(problem.path, workspace.workdir, machine.world.home), problem);
+    const place = formatPosition(shortPath(problem.path, toolbox), problem);
     printWarning(terminal, quoteOutside(`${place} ${problem.message}; ${problem.hint}`, 2000));
   }
 }

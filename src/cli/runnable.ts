@@ -1,11 +1,12 @@
 // What trust in a workspace lets models run: its tools and servers. Starts nothing.
 
-import { quoteOutside, shortenPath, spellOut } from '../core/text.js';
+import { quoteOutside, spellOut } from '../core/text.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import { fromFileUri } from '../files/within.js';
 import type { NodeToolbox } from '../node.js';
 import { describeServer } from '../upstream/entries/mask.js';
 import { ask, mayConfirm } from './consent.js';
+import { shortPath } from './print.js';
 import { printTable } from './table.js';
 import type { Terminal } from './terminal.js';
 import { type FlagHelp, toggle, type VerbCall } from './verb.js';
@@ -26,10 +27,10 @@ export interface Runnable {
 const MAX_SHOWN = 2000;
 
 /** Lists what models may run once the workspace is trusted. */
-export async function findRunnable({ state, workspace, machine, list }: NodeToolbox): Promise<Runnable> {
-  const short = (path: string): string => shortenPath(path, workspace.workdir, machine.world.home);
-  const listed = (await list({ knownOnly: true, hidden: true })).filter(needsTrust);
-  const servers = state.upstreams
+export async function findRunnable(toolbox: NodeToolbox): Promise<Runnable> {
+  const short = (path: string): string => shortPath(path, toolbox);
+  const listed = (await toolbox.list({ knownOnly: true, hidden: true })).filter(needsTrust);
+  const servers = toolbox.state.upstreams
     .states()
     .filter(({ server, state: now }) => server.owner === 'workspace' && now !== 'off' && now !== 'blocked')
     .map(({ server }) => ({ name: server.name, target: describeServer(server), file: short(server.place.file) }));

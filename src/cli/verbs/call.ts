@@ -8,7 +8,7 @@ import { assertPerson, type Caller } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
-import { quoteOutside, shortenPath } from '../../core/text.js';
+import { quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import type { DoorOptions, Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
@@ -18,7 +18,7 @@ import { describeLeft, describeRefused } from '../../process/sandbox/text.js';
 import { createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { inputName, readInput, readStdin } from '../input.js';
-import { printError, printHelp, printJson, printPlan } from '../print.js';
+import { printError, printHelp, printJson, printPlan, shortPath } from '../print.js';
 import { createStatusLine } from '../status-line.js';
 import type { Terminal } from '../terminal.js';
 import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -141,10 +141,10 @@ export async function callTool(
   return (json ? callForJson : callForPerson)({ terminal, toolbox, ref, input, options });
 }
 
-function describeOrigin({ origin }: Tool, { workspace, machine }: NodeToolbox): string {
+function describeOrigin({ origin }: Tool, toolbox: NodeToolbox): string {
   const { uri, format } = origin;
   const file = fromFileUri(uri);
-  return file === undefined ? (uri ?? format) : shortenPath(file, workspace.workdir, machine.world.home);
+  return file === undefined ? (uri ?? format) : shortPath(file, toolbox);
 }
 
 /** Returns the options of a call by a person at this terminal. */

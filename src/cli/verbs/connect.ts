@@ -32,7 +32,7 @@ import {
 } from '../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
 import { findOwnCommand, OWN_NAME } from '../own-command.js';
-import { printJson } from '../print.js';
+import { printJson, shortPath } from '../print.js';
 import { MODE, openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -100,7 +100,7 @@ async function carryOut(
   const plan = toPlan();
   const { name } = server;
   const { file, scope, changed } = plan;
-  const shown = shortenPath(file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
+  const shown = shortPath(file.path, toolbox);
   const diff = changed ? toShownDiff(diffOf(plan)) : [];
   const block = undo ? undefined : client.findBlock?.(name, environment, toPlain(file.document));
   const blocked = block === undefined ? {} : { blocked: block };

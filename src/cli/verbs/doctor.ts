@@ -11,7 +11,7 @@ import { printJson } from '../print.js';
 import { hang } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
-import { runDoctor } from './doctor/run.js';
+import { runDoctor } from './doctor/diagnose.js';
 
 const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' } as const;
 

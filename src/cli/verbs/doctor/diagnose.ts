@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { toToolError } from '../../../core/error.js';
 import { formatPosition, type Problem, problemOf } from '../../../core/problem.js';
-import { count, formatDuration, shortenPath } from '../../../core/text.js';
+import { count, formatDuration } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
 import { showsProcesses } from '../../../process/proc.js';
@@ -14,8 +14,12 @@ import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
 import { findObstacle } from '../../../upstream/broker/place.js';
 import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
+import { commandProblems } from '../../commands.js';
+import { shortPath } from '../../print.js';
 import { describeDistrust } from '../../runnable.js';
 import { checkNetwork } from './network.js';
+import { checkRequirements } from './requirements.js';
+import { allRules, offerProblems, ruleProblems, sandboxProblems } from './rules.js';
 import { checkSecrets } from './secrets.js';
 import { checkTelemetry } from './telemetry.js';
 
@@ -27,12 +31,20 @@ export interface Diagnosis {
 
 const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
 
-/** Runs all checks; `more` and `others` are problems and checks of the caller. */
-export async function diagnose(
-  toolbox: NodeToolbox,
-  more: readonly Problem[] = [],
-  others: readonly HealthCheck[] = [],
-): Promise<Diagnosis> {
+/** Runs all checks. */
+export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<string>): Promise<Diagnosis> {
+  const survey = await toolbox.catalog.survey();
+  const { policy, settings } = toolbox.state.snapshot();
+  const configuration = toolbox.state.configuration();
+  const rules = allRules(policy, configuration.profiles.values());
+  const requirements = await checkRequirements(toolbox, survey);
+  const ofSurvey = [
+    ...commandProblems(survey, reserved),
+    ...ruleProblems({ rules, survey, view: settings.view, policy }),
+    ...offerProblems(configuration, survey),
+    ...sandboxProblems(toolbox, configuration, survey),
+    ...requirements.problems,
+  ];
   const failed: Problem[] = [];
   // A check that fails is a problem; the others are still made (CLI-14).
   const attempt = async <T>(check: () => T[] | Promise<T[]>): Promise<T[]> => {
@@ -60,34 +72,25 @@ export async function diagnose(
   ];
   const found: Problem[] = [];
   for (const check of checks) found.push(...(await attempt<Problem>(check)));
-  const all = [...found, ...failed, ...more];
+  const all = [...found, ...failed, ...ofSurvey];
   const problems = all.filter((problem) => problem.severity === 'error');
   const warnings = all.filter((problem) => problem.severity === 'warning');
   const show =
     (level: 'warning' | 'problem') =>
-    (problem: Problem): HealthCheck => ({
-      level,
-      about: describeFile(problem, toolbox),
-      message: problem.message,
-      hint: problem.hint,
-    });
+    (problem: Problem): HealthCheck => {
+      const { path, message, hint } = problem;
+      return { level, about: formatPosition(shortPath(path, toolbox), problem), message, hint };
+    };
   const tools = await toolbox.list();
-  const {
-    workspace: { workdir },
-    machine: { world },
-  } = toolbox;
+  const { workdir } = toolbox.workspace;
   return {
     checks: [
       ...machine,
       ...network,
       ...secrets,
       ...telemetry,
-      {
-        level: 'ok',
-        about: 'tools',
-        message: `${count(tools.length, 'tool')} in ${shortenPath(workdir, workdir, world.home)}`,
-      },
-      ...others,
+      { level: 'ok', about: 'tools', message: `${count(tools.length, 'tool')} in ${shortPath(workdir, toolbox)}` },
+      ...requirements.checks,
       ...warnings.map(show('warning')),
       ...problems.map(show('problem')),
     ],
@@ -272,10 +275,6 @@ async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   if (!['sources.json', 'installed.json'].some(isFile)) return [];
   const { findInstallProblems } = await import('../../../install/compare.js');
   return findInstallProblems(toolbox);
-}
-
-function describeFile(problem: Problem, { workspace: { workdir }, machine: { world } }: NodeToolbox): string {
-  return formatPosition(shortenPath(problem.path, workdir, world.home), problem);
 }
 
 function warn(path: string, message: string, hint: string): Problem {

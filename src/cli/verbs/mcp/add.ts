@@ -7,7 +7,7 @@ import { editServer, type ServerEdit, wieldFile } from '../../../clients/wield-f
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
-import { quoteOutside, quoteWord, shortenPath, spellOut } from '../../../core/text.js';
+import { quoteOutside, quoteWord, spellOut } from '../../../core/text.js';
 import type { ServerEntry } from '../../../core/upstream.js';
 import { statOrNothing } from '../../../files/read.js';
 import { applyPlan } from '../../../install/apply/apply.js';
@@ -27,7 +27,7 @@ import { assertUnchanged, changeConfig, checkServerName, findClientEnvironment, 
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { outcomeOf, printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
 import { installServer, lockServer, packageOf, pinServer, toPinJson, warnAboutVersion } from '../../pin-server.js';
-import { printJson, printWarning } from '../../print.js';
+import { printJson, printWarning, shortPath } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE, STRAY_FLAG } from './server.js';
@@ -70,7 +70,7 @@ export const add: McpAction = {
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);
     const target = wieldFile(scope, environment);
-    const file = shortenPath(target, toolbox.workspace.workdir, toolbox.machine.world.home);
+    const file = shortPath(target, toolbox);
     const owner = scope === 'user' ? 'user' : 'workspace';
     const typed = toServer(name, written, { owner, file: target });
     toolbox.state.upstreams.assertAllowed(typed, { registry: origin });

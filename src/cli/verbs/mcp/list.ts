@@ -1,14 +1,14 @@
 // `wield mcp list`: lists upstream servers with their state. Starts none.
 
 import { formatPosition, type Problem } from '../../../core/problem.js';
-import { count, formatBytes, formatDuration, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import { count, formatBytes, formatDuration, quoteOutside, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { listShared } from '../../../upstream/broker/admin.js';
 import type { SharedState } from '../../../upstream/broker/wire.js';
 import { describeStarting } from '../../../upstream/catalog/format.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
 import { readVersion } from '../../../workspace/machine.js';
-import { printJson } from '../../print.js';
+import { printJson, shortPath } from '../../print.js';
 import { printTable } from '../../table.js';
 import type { VerbCall } from '../../verb.js';
 import { describePlace, findLine, type McpAction, type ServerState, someOf } from './server.js';
@@ -52,28 +52,24 @@ function toSharedJson({ startedAt, ...state }: SharedState): Record<string, unkn
 // UPS-122
 function printShared({ terminal }: VerbCall, shared: readonly SharedState[], toolbox: NodeToolbox): void {
   if (shared.length === 0) return;
-  const {
-    workspace: { workdir },
-    machine: { world },
-  } = toolbox;
+  const { world } = toolbox.machine;
   const rows = shared.map(({ name, pid, sessions, memoryBytes, startedAt, directory }) => [
     spellOut(name),
     String(pid),
     String(sessions),
     memoryBytes === null ? '' : formatBytes(memoryBytes),
     formatDuration(Math.max(0, Math.floor((world.now() - startedAt) / 1000)) * 1000),
-    spellOut(shortenPath(directory, workdir, world.home)),
+    spellOut(shortPath(directory, toolbox)),
   ]);
   terminal.out('\nShared by all sessions:\n');
   printTable(terminal, ['NAME', 'PID', 'SESSIONS', 'MEMORY', 'AGE', 'DIRECTORY'], rows);
 }
 
 function printProblems({ terminal }: VerbCall, problems: readonly Problem[], toolbox: NodeToolbox): void {
-  const { workspace, machine } = toolbox;
   for (const problem of problems) {
     const { severity, path, message, hint } = problem;
     const [colour, label] = severity === 'error' ? (['red', 'problem'] as const) : (['yellow', 'warning'] as const);
-    const file = formatPosition(shortenPath(path, workspace.workdir, machine.world.home), problem);
+    const file = formatPosition(shortPath(path, toolbox), problem);
     terminal.err(`  ${terminal.paint(colour, label, 'err')}  ${quoteOutside(`${file} ${message}; ${hint}`, 2000)}\n`);
   }
 }
@@ -133,24 +129,11 @@ function print({ terminal }: VerbCall, states: readonly ServerState[], toolbox: 
 }
 
 function describeState({ state, tools, changed }: ServerState): string {
-  switch (state) {
-    case 'listed': {
-      const ready = `ready: ${count(tools.length, 'tool')}`;
-      return changed.length === 0 ? ready : `${ready}, ${changed.length} changed`;
-    }
-    case 'starting':
-      return 'starting';
-    case 'failed':
-      return 'failed';
-    case 'untrusted':
-      return 'untrusted';
-    case 'unknown':
-      return 'not started yet';
-    case 'off':
-      return 'disabled';
-    case 'blocked':
-      return 'blocked';
-  }
+  if (state === 'unknown') return 'not started yet';
+  if (state === 'off') return 'disabled';
+  if (state !== 'listed') return state;
+  const ready = `ready: ${count(tools.length, 'tool')}`;
+  return changed.length === 0 ? ready : `${ready}, ${changed.length} changed`;
 }
 
 function noteOf({ server, state, runner, changed, failure, block }: ServerState): [string, string][] {

@@ -5,12 +5,12 @@ import { diffOf } from '../../../clients/connect.js';
 import { editServer, findUnusedSecrets, wieldFile } from '../../../clients/wield-file.js';
 import { assertPerson } from '../../../core/caller.js';
 import { ToolError } from '../../../core/error.js';
-import { quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import { quoteOutside, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { lockServer } from '../../pin-server.js';
-import { report } from '../../print.js';
+import { report, shortPath } from '../../print.js';
 import { describePlace, findState, type McpAction, requireName, SCOPE } from './server.js';
 
 export const remove: McpAction = {
@@ -25,7 +25,7 @@ export const remove: McpAction = {
     if (!isDry) assertPerson(toolbox.machine.insideCall, 'removing a server');
     const scope = readScope(call) ?? findScope(toolbox, name);
     const edit = editServer(scope, findClientEnvironment(toolbox), name, undefined);
-    const file = shortenPath(edit.file.path, toolbox.workspace.workdir, toolbox.machine.world.home);
+    const file = shortPath(edit.file.path, toolbox);
     if (edit.current === undefined) {
       throw new ToolError('not_found', `${file} has no server "${quoteOutside(name, 60)}"`, {
         hint: 'wield mcp shows where each server is configured',

@@ -3,13 +3,14 @@
 import { findJsonLine } from '../../../clients/forms/json.js';
 import { orNothing, ToolError } from '../../../core/error.js';
 import { unescapePointer } from '../../../core/json.js';
-import { nearest, quoteOutside, shortenPath, spellOut } from '../../../core/text.js';
+import { nearest, quoteOutside, spellOut } from '../../../core/text.js';
 import { type HttpServer, mayStart, type ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
 import { needsTrust } from '../../../upstream/catalog/format.js';
 import { blocked } from '../../../upstream/entries/allowed.js';
 import { SCOPES } from '../../clients.js';
+import { shortPath } from '../../print.js';
 import { type FlagHelp, option, required, usageError, type VerbCall } from '../../verb.js';
 
 /** Selects one of the two files that wield writes. */
@@ -112,11 +113,8 @@ export function findLine({ place }: ServerEntry): number | null {
 }
 
 /** Formats where a server is configured: `.mcp.json:4`. */
-export function describePlace(
-  server: ServerEntry,
-  { workspace: { workdir }, machine: { world } }: NodeToolbox,
-): string {
+export function describePlace(server: ServerEntry, toolbox: NodeToolbox): string {
   const line = findLine(server);
-  const file = spellOut(shortenPath(server.place.file, workdir, world.home));
+  const file = spellOut(shortPath(server.place.file, toolbox));
   return line === null ? file : `${file}:${line}`;
 }
