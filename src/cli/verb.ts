@@ -10,8 +10,6 @@ export interface FlagHelp {
   readonly kind: FlagKind;
   /** The placeholder of the value: `DIR`. */
   readonly value?: string;
-  /** Whether the flag can be repeated; otherwise the last one counts. */
-  readonly repeats?: boolean;
   /** Its letter: `N` for `-N`. */
   readonly short?: string;
   /** The accepted values, if they are a fixed set. */
@@ -32,7 +30,7 @@ export const toggle = (description: string, short?: string): FlagHelp => ({
 export function option(
   value: string,
   description: string,
-  more?: Pick<FlagHelp, 'repeats' | 'short' | 'choices' | 'names'>,
+  more?: Pick<FlagHelp, 'short' | 'choices' | 'names'>,
 ): FlagHelp {
   return { kind: 'value', value, description, ...more };
 }
@@ -50,7 +48,7 @@ export function required(value: string | undefined, what: string, hint: string):
 /** The parsed arguments of a verb. */
 export interface VerbArguments {
   readonly flags: ReadonlyMap<string, string | true>;
-  /** Returns all values of a flag that can be repeated, in order. */
+  /** Returns all values of a flag, in order; in `flags` the last one counts. */
   repeated(name: string): readonly string[];
   readonly positionals: readonly string[];
   /** Everything after the first positional, for verbs with `readsRest`. */

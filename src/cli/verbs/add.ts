@@ -46,15 +46,10 @@ export const add: Verb = {
     signer: option(
       'KEY',
       'Only commits or tags that this key signed: an SSH public key, a file of them, or an OpenPGP fingerprint',
-      {
-        repeats: true,
-      },
     ),
-    root: option('DIR', 'Search for items below DIR', { repeats: true }),
-    'add-root': option('DIR', 'Also search for items below DIR', { repeats: true }),
-    plugin: option('NAME', 'Only this plugin of a marketplace; fetches it if it is in another repository', {
-      repeats: true,
-    }),
+    root: option('DIR', 'Search for items below DIR'),
+    'add-root': option('DIR', 'Also search for items below DIR'),
+    plugin: option('NAME', 'Only this plugin of a marketplace; fetches it if it is in another repository'),
     recursive: toggle('Also install the items of all nested sources', 'r'),
     'register-only': toggle('Do not install anything'),
     force: toggle('Move files aside that are in the way of a link', 'f'),

@@ -41,7 +41,7 @@ export const install: Verb = {
   ],
   flags: {
     all: toggle('Install all items of the sources'),
-    source: option('ID', 'Only items of this source', { repeats: true }),
+    source: option('ID', 'Only items of this source'),
     accept: toggle('Accept local changes'),
     frozen: toggle('Install exactly what wield.lock describes, or nothing'),
     ...APPLY_FLAGS,

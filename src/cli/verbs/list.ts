@@ -34,10 +34,9 @@ export const list: Verb = {
   flags: {
     hidden: toggle('Also list hidden tools'),
     all: toggle('Also list hidden, shadowed and denied tools'),
-    tag: option('TAG', 'Only tools with this tag; can be repeated to require several', { repeats: true }),
-    group: option('GROUP', 'Only tools of this group; can be repeated', { repeats: true }),
+    tag: option('TAG', 'Only tools with this tag; can be repeated to require several'),
+    group: option('GROUP', 'Only tools of this group; can be repeated'),
     format: option('FORMAT', 'Only tools of this format, such as script, skill or module; can be repeated', {
-      repeats: true,
       names: 'format',
     }),
     profile: PROFILE,

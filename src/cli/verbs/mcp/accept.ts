@@ -26,7 +26,7 @@ export const accept: McpAction = {
   usage: 'accept NAME [TOOL …] [--set KEY=VALUE …] [--dry-run] [--yes]',
   example: 'wield mcp accept github',
   flags: {
-    set: option('KEY=VALUE', 'A value that an installed server needs', { repeats: true }),
+    set: option('KEY=VALUE', 'A value that an installed server needs'),
     ...ASKS,
   },
   positionals: Number.POSITIVE_INFINITY,

@@ -38,12 +38,8 @@ export const add: McpAction = {
   example: 'wield mcp add files -- npx -y @modelcontextprotocol/server-filesystem .',
   flags: {
     url: option('URL', 'The URL of an HTTP server, instead of a command'),
-    env: option('K=V', 'A variable for the process; write secrets as ${VAR}, file:~/path or keychain:NAME', {
-      repeats: true,
-    }),
-    header: option('K=V', 'An HTTP header; write secrets as ${VAR}, file:~/path or ${keychain:NAME}', {
-      repeats: true,
-    }),
+    env: option('K=V', 'A variable for the process; write secrets as ${VAR}, file:~/path or keychain:NAME'),
+    header: option('K=V', 'An HTTP header; write secrets as ${VAR}, file:~/path or ${keychain:NAME}'),
     name: option('NAME', 'The name of a server from a registry'),
     registry: option('URL', 'The registry to ask, instead of the official one'),
     unpinned: toggle('Write the command as it is, without the exact version and integrity of its package'),

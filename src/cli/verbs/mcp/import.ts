@@ -33,7 +33,7 @@ export const importServers: McpAction = {
   usage: 'import [CLIENT | FILE] [--server NAME …] [--unpinned] [--scope user|project] [--dry-run] [--yes]',
   example: 'wield mcp import cursor',
   flags: {
-    server: option('NAME', 'Only this server; can be repeated', { repeats: true }),
+    server: option('NAME', 'Only this server; can be repeated'),
     unpinned: toggle('Write commands as they are, without the exact versions and integrity of their packages'),
     scope: SCOPE,
     force: toggle('Replace existing servers'),
