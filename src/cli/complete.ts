@@ -166,8 +166,7 @@ async function completeCommand(
   if (found === undefined) return NOTHING;
   if ('tool' in found) return completeTool(found.tool, words, current, setup);
   const [word, ...rest] = words;
-  if (word !== undefined)
-    return completeTool(findInGroup(found.group, found.commands, word, 'wield'), rest, current, setup);
+  if (word !== undefined) return completeTool(findInGroup(found.group, found.commands, word), rest, current, setup);
   const commands = { candidates: toCandidates(found.commands), files: false };
   return completeWords(
     toCompletableFlags(setup, COMMON_FLAGS, () => commands),

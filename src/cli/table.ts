@@ -1,5 +1,6 @@
 // Prints tables that fit the terminal.
 
+import { wrapWords } from '../commands/wrap.js';
 import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
@@ -37,13 +38,14 @@ export function printTable(
   terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
 }
 
+const MAX_LINE = 72;
 const SENTENCE_END = /(?<=[.!?:])\n|\n(?=\s*(\n|[-*#]|\d))/;
 
-/** Returns the first sentence of a description, cut to a limit. */
-export function oneLine(description: string, limit = 72): string {
+/** Returns the first sentence of a description, cut if it is long. */
+export function oneLine(description: string): string {
   // A sentence can continue on the next line; a blank line or a list ends it.
   const [first] = sanitize(description).trim().split(SENTENCE_END, 1);
-  return shorten(first!.replace(/\s+/g, ' '), limit);
+  return shorten(first!.replace(/\s+/g, ' '), MAX_LINE);
 }
 
 // Cuts between characters, not inside one of two code units.
@@ -57,12 +59,5 @@ function shorten(text: string, limit: number): string {
 export function hang({ outIsTerminal, columns }: Terminal, text: string, column: number): string {
   const room = columns - column;
   if (!outIsTerminal || room < 20) return text;
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1)!;
-    if (line === '') lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= room) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines.join(`\n${' '.repeat(column)}`);
+  return wrapWords(text.split(' '), room).join(`\n${' '.repeat(column)}`);
 }

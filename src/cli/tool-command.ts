@@ -80,7 +80,7 @@ async function runInGroup(verbCall: VerbCall, group: string, commands: Commands)
     showGroup(verbCall, group, commands, verbCall.json || between.has('json'));
     return 0;
   }
-  const { name } = findInGroup(group, commands, word, 'wield');
+  const { name } = findInGroup(group, commands, word);
   const tool = await verbCall.toolbox().find(name);
   return callTool(verbCall, { tool, rest, between, command: `wield ${group} ${word}` });
 }

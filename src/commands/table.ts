@@ -50,7 +50,7 @@ export function findCommand(
 }
 
 /** Finds a tool of a group by command word or full name. Throws `ambiguous` or `usage`. */
-export function findInGroup(group: string, commands: Commands, word: string, program: string): Tool {
+export function findInGroup(group: string, commands: Commands, word: string): Tool {
   const byName = [...commands.values()].flat().filter((tool) => tool.name === word);
   const tools = [...new Set([...(commands.get(word) ?? []), ...byName])];
   if (tools.length > 1)
@@ -61,9 +61,9 @@ export function findInGroup(group: string, commands: Commands, word: string, pro
     );
   if (tools[0]) return tools[0];
   const [close] = nearest(word, commands.keys());
-  const all = `${program} ${group} shows all`;
+  const all = `wield ${group} shows all`;
   throw new ToolError('usage', `${group} has no command "${quoteOutside(word, 80)}"`, {
-    hint: close === undefined ? all : `did you mean ${program} ${group} ${close}? ${all}`,
+    hint: close === undefined ? all : `did you mean wield ${group} ${close}? ${all}`,
   });
 }
 

@@ -131,7 +131,7 @@ export function createInstallerFor(
       withInventory(async (inventory) => {
         const plan = planUninstall(refs, inventory);
         const dependents = findDependents(plan.removed, inventory.installed);
-        if (dependents.length > 0 && !force) throw neededError(plan.removed, dependents, 'pass force');
+        if (dependents.length > 0 && !force) throw neededError(plan.removed, dependents);
         await applyPlan(plan, true, inventory);
         return plan.removed.map(toInstalledJson);
       }),

@@ -156,15 +156,10 @@ export function findDependents(removed: readonly InstalledItem[], { items }: Ins
   );
 }
 
-/** `override` says how to remove the items anyway. */
-export function neededError(
-  removed: readonly InstalledItem[],
-  dependents: readonly InstalledItem[],
-  override: string,
-): ToolError {
+export function neededError(removed: readonly InstalledItem[], dependents: readonly InstalledItem[]): ToolError {
   const names = dependents.map(nameOf);
   return new ToolError('conflict', `${removed.map(nameOf).join(', ')} is needed by ${names.join(', ')}`, {
-    hint: `uninstall those first, or ${override} to leave them without it`,
+    hint: 'uninstall those first, or pass force to leave them without it',
     data: { dependents: names },
   });
 }

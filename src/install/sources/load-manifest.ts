@@ -37,7 +37,7 @@ export interface LoadedManifest {
 }
 
 /** `adoption` is what an outer source says; it applies only if the source has no manifest of its own (INS-43). */
-export function loadManifest(tree: string, adoption: Adoption | null = null): LoadedManifest {
+export function loadManifest(tree: string, adoption: Adoption | null | undefined): LoadedManifest {
   for (const file of MANIFEST_FILES) {
     const path = join(tree, file);
     if (statOrNothing(path) === undefined) continue;
@@ -46,7 +46,7 @@ export function loadManifest(tree: string, adoption: Adoption | null = null): Lo
     if (text === undefined) continue;
     const message = 'roots and hooks of the outer source are ignored: this source has a manifest of its own';
     const ignored = { path: file, kind: 'adoption', message, hint: 'no action needed' };
-    return { ...parseSourceManifest(text), file, addRoots: [], warnings: adoption === null ? [] : [ignored] };
+    return { ...parseSourceManifest(text), file, addRoots: [], warnings: adoption == null ? [] : [ignored] };
   }
   const { manifest, findings } = parseSourceManifest('');
   const { roots, hooks, addRoots } = adoption ?? { ...manifest, addRoots: [] };

@@ -46,7 +46,7 @@ function press(key: string, isRepeated: boolean): boolean {
   if (isRepeated) return false;
   if (isHelpOpen.value) closeHelp();
   else if (key === '?') isHelpOpen.value = true;
-  else if (key === '/') focus('[aria-keyshortcuts="/"]');
+  else if (key === '/') document.querySelector<HTMLElement>('[aria-keyshortcuts="/"]')?.focus();
   else if (key === 'r') click('[aria-keyshortcuts="r"]');
   else if (key === 'a') approve();
   else return false;
@@ -57,10 +57,6 @@ function press(key: string, isRepeated: boolean): boolean {
 function approve(): void {
   if (view.value.panel === 'inbox') click('[aria-keyshortcuts="a"]');
   else show({ panel: 'inbox' });
-}
-
-function focus(selector: string): void {
-  document.querySelector<HTMLElement>(selector)?.focus();
 }
 
 function click(selector: string): void {
