@@ -31,7 +31,7 @@ export interface Routes {
   /** 4. Answers a question of a tool that runs. A form with faults is refused, and can be answered again. */
   'POST /api/answers': { response: { readonly answered: string } };
   /** 4. A page of a stored result, from 1. */
-  'GET /api/results/:handle/:page': { response: ResultPage };
+  'GET /api/results/:handle/:page': { response: { readonly result: ToolResult } };
   /** 5. Approvals of all processes. */
   'GET /api/approvals': { response: { readonly approvals: readonly ApprovalItem[] } };
   'POST /api/approvals/:id': { response: { readonly approval: ApprovalItem } };
@@ -59,7 +59,7 @@ export interface Routes {
   /** Opens the login in the browser of this machine; the response comes when it is done. */
   'POST /api/servers/:name/login': { response: { readonly server: ServerItem } };
   /** 12. */
-  'GET /api/health': { response: Health };
+  'GET /api/health': { response: { readonly checks: readonly HealthCheck[] } };
   'GET /api/settings': { response: SettingsList };
   /** A stream of `PageEvent`, one JSON document per line, until it is closed. */
   'GET /api/events': { response: PageEvent };
@@ -173,10 +173,6 @@ export interface QuestionItem {
   readonly message: string;
   readonly schema?: JsonObject;
   readonly url?: string;
-}
-
-export interface ResultPage {
-  readonly result: ToolResult;
 }
 
 export interface ApprovalItem {
@@ -314,10 +310,6 @@ export interface ServerItem {
   /** The last lines that it wrote to stderr, of this process's connection. */
   readonly stderr: readonly string[];
   readonly login: 'none' | 'possible';
-}
-
-export interface Health {
-  readonly checks: readonly HealthCheck[];
 }
 
 export interface HealthCheck {

@@ -14,9 +14,7 @@ import type { Handlers } from './route.js';
 // Those of the fleet, if this is one of its fronts.
 type Store = NodeToolbox['state']['sharedApprovals'];
 
-type Names = 'GET /api/labels' | 'GET /api/approvals' | 'POST /api/approvals/:id' | 'POST /api/approvals';
-
-export function createApprovalRoutes({ toolbox }: PageParts): Handlers<Names> {
+export function createApprovalRoutes({ toolbox }: PageParts) {
   return {
     'GET /api/approvals': async () => {
       const store = toolbox.state.sharedApprovals;
@@ -50,7 +48,7 @@ export function createApprovalRoutes({ toolbox }: PageParts): Handlers<Names> {
       for (const { id } of found) await store.deny(id, body.reason);
       return { denied: found.map(({ id }) => id) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 // UI-8: an answer names the plan that the person saw.

@@ -11,25 +11,17 @@ import type { CallRow, LiveCalls, PageEvent, RunningRow, SentTool } from '../api
 import { callerOf, findNamed, readCatalog } from './catalog.js';
 import type { PageParts } from './parts.js';
 import type { Handlers } from './route.js';
-import { createLedger, type Ledger } from './tokens.js';
-
-interface Live {
-  /** Reads what is new, and returns the newest calls. */
-  read(): Promise<LiveCalls>;
-  /** Calls the listener with what is new until the returned function is called. */
-  follow(listener: (event: PageEvent) => void): () => void;
-  /** What the calls of this workdir cost. */
-  readonly ledger: Ledger;
-}
+import { createLedger } from './tokens.js';
 
 // Of this workdir, and of all others (UI-80).
 const MAX_ROWS = 500;
 const POLL_MS = 300;
 
-function createLive(parts: PageParts): Live {
+function createLive(parts: PageParts) {
   const { toolbox } = parts;
   const runningDirectory = join(toolbox.machine.wieldHome, 'running');
   const ids = createIds();
+  // What the calls of this workdir cost.
   const ledger = createLedger();
   const listeners = new Set<(event: PageEvent) => void>();
   let running: readonly RunningRow[] = [];
@@ -82,11 +74,13 @@ function createLive(parts: PageParts): Live {
     if (isPolling) setTimeout(poll, POLL_MS).unref();
   };
   return {
-    async read() {
+    /** Reads what is new, and returns the newest calls. */
+    async read(): Promise<LiveCalls> {
       await readCalls();
       return { calls: log.rows(), running };
     },
-    follow(listener) {
+    /** Calls the listener with what is new until the returned function is called. */
+    follow(listener: (event: PageEvent) => void): () => void {
       listeners.add(listener);
       const unwatch = toolbox.catalog.watch(() => listener({ type: 'catalog' }));
       if (!isPolling) setTimeout(poll, POLL_MS).unref();
@@ -161,9 +155,7 @@ function toRow(record: AuditRecord, ids: ReturnType<typeof createIds>): CallRow 
   };
 }
 
-type Names = 'GET /api/calls' | 'GET /api/tokens' | 'GET /api/events' | 'GET /api/tools/:name/sent/:provider';
-
-export function createLiveRoutes(parts: PageParts): Handlers<Names> {
+export function createLiveRoutes(parts: PageParts) {
   const { toolbox, providers } = parts;
   const live = createLive(parts);
   return {
@@ -183,7 +175,7 @@ export function createLiveRoutes(parts: PageParts): Handlers<Names> {
       return undefined;
     },
     'GET /api/tools/:name/sent/:provider': async ({ params }) => readSent(parts, params.name!, params.provider!),
-  };
+  } satisfies Partial<Handlers>;
 }
 
 async function readSent(parts: PageParts, name: string, provider: string): Promise<SentTool> {

@@ -35,9 +35,7 @@ export function createSessionRecording(toolbox: NodeToolbox): SessionRecording {
   };
 }
 
-type Names = 'GET /api/recording' | 'GET /api/recording/:call/export' | 'POST /api/cases';
-
-export function createRecordingRoutes({ toolbox, recording }: PageParts): Handlers<Names> {
+export function createRecordingRoutes({ toolbox, recording }: PageParts) {
   return {
     'GET /api/recording': async () => ({ calls: recording.list() }),
     'GET /api/recording/:call/export': async ({ params }) => exportCall(recording.find(params.call!).call),
@@ -50,5 +48,5 @@ export function createRecordingRoutes({ toolbox, recording }: PageParts): Handle
       writeFileAtomic(file, formatRecording({ tools, calls: [found.call] }), { keepExisting: true });
       return { name, file };
     },
-  };
+  } satisfies Partial<Handlers>;
 }

@@ -9,9 +9,7 @@ import type { ServerItem } from '../api.js';
 import type { PageParts } from './parts.js';
 import type { Handlers } from './route.js';
 
-type Names = 'GET /api/servers' | 'POST /api/servers/:name/restart' | 'POST /api/servers/:name/login';
-
-export function createServerRoutes(parts: PageParts): Handlers<Names> {
+export function createServerRoutes(parts: PageParts) {
   const { toolbox, login } = parts;
   const { upstreams } = toolbox.state;
   const find = (name: string): ServerState => {
@@ -37,7 +35,7 @@ export function createServerRoutes(parts: PageParts): Handlers<Names> {
       await upstreams.refresh(server);
       return { server: await toServerItem(parts, find(server.name)) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 async function toServerItem({ toolbox }: PageParts, found: ServerState): Promise<ServerItem> {

@@ -7,15 +7,7 @@ import { callerOf, readCatalog } from './catalog.js';
 import type { Change, PageParts } from './parts.js';
 import type { Handlers } from './route.js';
 
-type Names =
-  | 'GET /api/session'
-  | 'GET /api/catalog/:as'
-  | 'GET /api/health'
-  | 'GET /api/settings'
-  | 'GET /api/changes'
-  | 'POST /api/changes';
-
-export function createSessionRoutes(parts: PageParts): Handlers<Names> {
+export function createSessionRoutes(parts: PageParts) {
   const { toolbox, version, doctor, providers } = parts;
   const findChanges = async (): Promise<readonly Change[]> => [
     ...remoteChanges(parts),
@@ -37,7 +29,7 @@ export function createSessionRoutes(parts: PageParts): Handlers<Names> {
       await found.accept();
       return { accepted: body.tool };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 function readSettings({ toolbox }: PageParts): SettingsList {

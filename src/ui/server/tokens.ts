@@ -6,24 +6,19 @@ import { compareText } from '../../core/text.js';
 import type { TokenLedger, TokenRow } from '../api.js';
 import type { SentDefinition } from './parts.js';
 
-export interface Ledger {
-  add(record: AuditRecord): void;
-  /** Returns the ledger with the definitions that clients get. */
-  read(definitions: readonly SentDefinition[]): TokenLedger;
-}
-
-export function createLedger(): Ledger {
+export function createLedger() {
   const tools = new SumsByName();
   const clients = new SumsByName();
   const servers = new Map<string, string | null>();
   return {
-    add(record) {
+    add(record: AuditRecord): void {
       tools.add(record.tool, record);
       servers.set(record.tool, serverOf(record.origin));
       // Nested calls are part of the outer one, which the client sees.
       if (record.depth === 0) clients.add(record.user ?? record.caller, record);
     },
-    read(definitions) {
+    /** Returns the ledger with the definitions that clients get. */
+    read(definitions: readonly SentDefinition[]): TokenLedger {
       const defined = new Map(definitions.map((one) => [one.tool, one]));
       const called = new Map(tools.read());
       const rows = [...new Set([...defined.keys(), ...called.keys()])].map((name) => {

@@ -17,15 +17,7 @@ import { findNamed, type Named, toItem, toToolItems } from './catalog.js';
 import { type PageParts, PERSON } from './parts.js';
 import type { Handlers } from './route.js';
 
-type Names =
-  | 'GET /api/tools/:name'
-  | 'POST /api/plan'
-  | 'POST /api/run'
-  | 'POST /api/answers'
-  | 'GET /api/results/:handle/:page'
-  | 'POST /api/explain';
-
-export function createToolRoutes(parts: PageParts): Handlers<Names> {
+export function createToolRoutes(parts: PageParts) {
   const { toolbox } = parts;
   const questions = createQuestions();
   return {
@@ -71,7 +63,7 @@ export function createToolRoutes(parts: PageParts): Handlers<Names> {
       } as DoorOptions);
       return { verdict, unmatched, ...(sandbox === undefined ? {} : { sandbox: describeSandbox(sandbox) }) };
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 // UI-7: consent to exactly the plan that was shown; a nested call waits in the inbox.
@@ -119,23 +111,17 @@ function changedPlan(name: string): ToolError {
   });
 }
 
-interface Questions {
-  /** Returns how the tools of a run ask; its questions end when its stream does. */
-  ask(send: (event: RunEvent) => void, streamEnd: AbortSignal): Elicit<Question>;
-  /** Answers a question. Throws `not_found`, or `invalid_input` with the faults of the form. */
-  answer(given: RequestOf<'POST /api/answers'>): Promise<void>;
-}
-
 interface OpenQuestion {
   readonly check: Question['check'];
   readonly end: (answer: ElicitAnswer) => void;
 }
 
-function createQuestions(): Questions {
+function createQuestions() {
   const open = new Map<string, OpenQuestion>();
   return {
+    /** Returns how the tools of a run ask; its questions end when its stream does. */
     ask:
-      (send, streamEnd) =>
+      (send: (event: RunEvent) => void, streamEnd: AbortSignal): Elicit<Question> =>
       ({ tool, message, schema, url, check }, callEnd) =>
         new Promise((resolve) => {
           const signal = AbortSignal.any([callEnd, streamEnd]);
@@ -152,7 +138,8 @@ function createQuestions(): Questions {
           const asked = { ...(schema === undefined ? {} : { schema }), ...(url === undefined ? {} : { url }) };
           send({ type: 'question', question: { id, tool, message, ...asked } });
         }),
-    async answer({ question, action, content = {} }) {
+    /** Answers a question. Throws `not_found`, or `invalid_input` with the faults of the form. */
+    async answer({ question, action, content = {} }: RequestOf<'POST /api/answers'>): Promise<void> {
       const found = open.get(question);
       if (found === undefined)
         throw new ToolError('not_found', 'no tool waits for this answer', { hint: 'run the tool again' });
