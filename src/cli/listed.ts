@@ -79,8 +79,8 @@ export function assertKnown({ tools, skills }: Listed, tags: readonly string[], 
   );
 }
 
-/** Prints a listing and returns the exit status. */
-export function printListed(terminal: Terminal, listed: Listed, options: ListedOptions): number {
+/** Prints a listing, without the tools of `before`, which were printed already, and returns the exit status. */
+export function printListed(terminal: Terminal, listed: Listed, options: ListedOptions, before?: Listed): number {
   const { problems, unanswered } = listed;
   const { tools, skills } = choose(listed, options);
   if (options.json)
@@ -91,16 +91,23 @@ export function printListed(terminal: Terminal, listed: Listed, options: ListedO
       problems,
       unanswered,
     });
+  const keyOf = ({ name, uri }: ListedTool): string => `${name}\n${uri}`;
+  const shown = new Set(before && choose(before, options).tools.map(keyOf));
+  const rest = tools.filter((tool) => !shown.has(keyOf(tool)));
+  if (before !== undefined && rest.length > 0) terminal.out('\n');
+  if (rest.length > 0) printTools(terminal, rest);
+  else if (before === undefined) terminal.out(`${describeNone(listed)}\n`);
   const denied = listed.tools.filter(({ deniedBy }) => deniedBy !== null);
-  if (tools.length > 0) printTools(terminal, tools);
-  else if (listed.tools.some((tool) => !isUnavailable(tool)))
-    terminal.out('No matching tools. wield list shows all.\n');
-  else if (denied.length > 0) terminal.out('All tools are denied by rules. wield list --all shows them.\n');
-  else if (unanswered.length > 0) terminal.out(`${describeEmpty(unanswered)}\n`);
-  else terminal.out('No tools yet. Create one: wield init\n');
   printSkills(terminal, skills, [...tools, ...denied]);
   printFaults(terminal, listed);
   return 0;
+}
+
+function describeNone({ tools, unanswered }: Listed): string {
+  if (tools.some((tool) => !isUnavailable(tool))) return 'No matching tools. wield list shows all.';
+  if (tools.some(({ deniedBy }) => deniedBy !== null))
+    return 'All tools are denied by rules. wield list --all shows them.';
+  return unanswered.length > 0 ? describeEmpty(unanswered) : 'No tools yet. Create one: wield init';
 }
 
 /** Prints what a listing has so far; returns false if that is nothing. */
@@ -108,20 +115,6 @@ export function printKnown(terminal: Terminal, listed: Listed, options: ListedOp
   const { tools } = choose(listed, options);
   if (tools.length > 0) printTools(terminal, tools);
   return tools.length > 0;
-}
-
-/** Prints what a listing has besides the tools that were printed before, and returns the exit status. */
-export function printRest(terminal: Terminal, listed: Listed, before: Listed, options: ListedOptions): number {
-  const shown = new Set(choose(before, options).tools.map(({ name, uri }) => `${name}\n${uri}`));
-  const { tools, skills } = choose(listed, options);
-  const rest = tools.filter(({ name, uri }) => !shown.has(`${name}\n${uri}`));
-  if (rest.length > 0) {
-    terminal.out('\n');
-    printTools(terminal, rest);
-  }
-  printSkills(terminal, skills, [...tools, ...listed.tools.filter(({ deniedBy }) => deniedBy !== null)]);
-  printFaults(terminal, listed);
-  return 0;
 }
 
 function choose(listed: Listed, options: ListedOptions): Pick<Listed, 'tools' | 'skills'> {

@@ -10,15 +10,7 @@ import type { NodeToolbox } from '../../node.js';
 import { labelsOf } from '../../policy/selected-tool.js';
 import { unknownChoice } from '../choices.js';
 import { commandProblems } from '../commands.js';
-import {
-  assertKnown,
-  type Listed,
-  type ListedOptions,
-  type ListedTool,
-  printKnown,
-  printListed,
-  printRest,
-} from '../listed.js';
+import { assertKnown, type Listed, type ListedOptions, type ListedTool, printKnown, printListed } from '../listed.js';
 import { openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { findUnanswered } from '../unanswered.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -79,7 +71,7 @@ export const list: Verb = {
     const listed = await whole;
     if (flags.has('profile')) await warnOfProfile(call, toolbox);
     if (tags.length + groups.length > 0) assertKnown(listed, tags, groups);
-    return early === undefined ? printListed(terminal, listed, options) : printRest(terminal, listed, early, options);
+    return printListed(terminal, listed, options, early);
   },
 };
 
