@@ -132,23 +132,20 @@ async function completeVerb(verb: Verb, words: readonly string[], current: strin
     const ref = parsed.find((argument) => argument.kind === 'positional')?.value;
     if (ref !== undefined) return completeTool(await setup.open().find(ref), rest, current, setup);
   }
-  const names = async (): Promise<Completion> => ({
-    candidates: (await setup.open().list()).map(({ name, description }) => ({
-      value: name,
-      description: short(description),
-    })),
-    files: false,
-  });
-  const { completes = [] } = verb;
-  const offered: Completion =
-    completes === 'tools'
-      ? await names()
-      : completes === 'files'
-        ? { candidates: [], files: true }
-        : { candidates: completes.map((value) => ({ value, description: '' })), files: false };
+  const offered = await offeredBy(verb, setup);
   const flags = { ...verb.flags, ...COMMON_FLAGS };
   const positional = (index: number): Completion => (index < verb.positionals ? offered : NOTHING);
   return completeWords(toCompletableFlags(setup, flags, positional), words, current);
+}
+
+async function offeredBy({ completes = [] }: Verb, setup: Setup): Promise<Completion> {
+  if (completes === 'files') return { candidates: [], files: true };
+  if (completes !== 'tools') return offer(completes);
+  const tools = await setup.open().list();
+  return {
+    candidates: tools.map(({ name, description }) => ({ value: name, description: short(description) })),
+    files: false,
+  };
 }
 
 // By name first, as for a call; then groups and command words.
@@ -204,6 +201,10 @@ function toCompletableFlags(
   };
 }
 
+function offer(values: readonly string[]): Completion {
+  return { candidates: values.map((value) => ({ value, description: '' })), files: false };
+}
+
 // The placeholder of a flag tells how to complete it: `DIR`, `FILE`, `JSON|@FILE|-`.
 function flagValues({ io, open }: Setup, { value = '', choices, names }: FlagHelp, current: string): Completion {
   const known =
@@ -212,12 +213,9 @@ function flagValues({ io, open }: Setup, { value = '', choices, names }: FlagHel
       : names === 'format'
         ? open().state.formats
         : choices;
-  if (known !== undefined) return { candidates: known.map((one) => ({ value: one, description: '' })), files: false };
+  if (known !== undefined) return offer(known);
   if (value.includes('@FILE') && current.startsWith('@'))
-    return {
-      candidates: listFiles(io, current.slice(1)).map((file) => ({ value: `@${file}`, description: '' })),
-      files: false,
-    };
+    return offer(listFiles(io, current.slice(1)).map((file) => `@${file}`));
   return { candidates: [], files: /^(?:DIR|FILE)$/.test(value) };
 }
 

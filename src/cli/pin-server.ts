@@ -25,6 +25,12 @@ export interface PinnedServer {
   readonly resolved: Resolved;
 }
 
+/** A pin as the lock has it. */
+export interface LockedPin extends PinnedServer {
+  /** The version that was asked for; null without one. */
+  readonly asked: string | null;
+}
+
 /** Returns the package of a server that can be pinned. */
 export function packageOf(server: ServerEntry): RunPackage | undefined {
   return server.kind === 'stdio' ? findPackage(server.command, server.args) : undefined;
@@ -73,12 +79,7 @@ async function toOptions(call: VerbCall, server: Extract<ServerEntry, { kind: 's
 }
 
 /** Writes the pin of a server to the lock; removes it without one. */
-export async function lockServer(
-  call: VerbCall,
-  name: string,
-  scope: Scope,
-  pin?: PinnedServer & { readonly asked: string | null },
-): Promise<void> {
+export async function lockServer(call: VerbCall, name: string, scope: Scope, pin?: LockedPin): Promise<void> {
   const file = lockOf(scope, call.toolbox());
   const locked: LockedServer[] = pin === undefined ? [] : [toLocked(name, pin)];
   if (pin === undefined && !readLockedServers(file).some((one) => one.name === name)) return;
@@ -92,10 +93,7 @@ export function lockOf(scope: Scope, { machine, workspace }: NodeToolbox): strin
   return join(scope === 'user' ? machine.wieldHome : workspace.workdir, LOCK_NAME);
 }
 
-function toLocked(
-  name: string,
-  { wanted, resolved, asked }: PinnedServer & { readonly asked: string | null },
-): LockedServer {
+function toLocked(name: string, { wanted, resolved, asked }: LockedPin): LockedServer {
   const { version, integrity } = resolved;
   return { name, package: describePackage(wanted), wanted: asked, version, integrity };
 }

@@ -2,7 +2,7 @@
 
 import { fstatSync, type Stats, statSync, write, writeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { exitStatus } from '../core/error.js';
+import { exitStatus, orNothing } from '../core/error.js';
 import type { Io, Output, Signal } from './io.js';
 
 const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
@@ -59,22 +59,14 @@ function chooseWrite(descriptor: 1 | 2, stream: () => { readonly fd: number }): 
 
 // node:tty loads sockets and streams (6 ms); a pipe, a file and /dev/null are recognised without it.
 function isTerminal(descriptor: 0 | 1 | 2): boolean {
-  try {
-    const stats = fstatSync(descriptor);
-    if (!stats.isCharacterDevice() || isNull(stats)) return false;
-  } catch {
-    return false;
-  }
+  const stats = orNothing(() => fstatSync(descriptor));
+  if (!stats?.isCharacterDevice() || isNull(stats)) return false;
   return process.getBuiltinModule('node:tty').isatty(descriptor);
 }
 
 function isFile(descriptor: 1 | 2): boolean {
-  try {
-    const stats = fstatSync(descriptor);
-    return stats.isFile() || isNull(stats);
-  } catch {
-    return false;
-  }
+  const stats = orNothing(() => fstatSync(descriptor));
+  return stats !== undefined && (stats.isFile() || isNull(stats));
 }
 
 function isNull(stats: Stats): boolean {

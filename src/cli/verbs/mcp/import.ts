@@ -23,7 +23,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { readServer } from '../../../upstream/entries/entry.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm } from '../../consent.js';
-import { lockServer, type PinnedServer, packageOf, pinServer } from '../../pin-server.js';
+import { type LockedPin, lockServer, packageOf, pinServer } from '../../pin-server.js';
 import { printJson, report } from '../../print.js';
 import { printTable } from '../../table.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
@@ -81,7 +81,7 @@ export const importServers: McpAction = {
 // A server that cannot be pinned is imported as it is, with a note.
 async function pinAll(call: VerbCall, { written, destination }: ImportPlan) {
   const pins = new Map<string, { readonly entry: JsonObject } | { readonly note: string }>();
-  const pinned = new Map<string, PinnedServer & { readonly asked: string | null }>();
+  const pinned = new Map<string, LockedPin>();
   const source = { owner: 'user', place: { file: destination.path, pointer: null, line: null } } as const;
   for (const { name, entry } of call.flags.has('unpinned') ? [] : written) {
     const server = readServer(name, entry, source).entry;
