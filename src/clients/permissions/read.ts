@@ -22,6 +22,9 @@ export interface Permission {
   readonly reason?: string;
 }
 
+/** What an entry is about. */
+type Meaning = Pick<Permission, 'patterns' | 'reason'>;
+
 export type PermissionReader = (document: unknown) => readonly Permission[];
 
 const OWN_TOOL = 'it is about a tool of the client itself';
@@ -40,7 +43,7 @@ function readList(
   document: unknown,
   key: string,
   policy: SelectorPolicy,
-  read: (entry: string) => Pick<Permission, 'patterns' | 'reason'>,
+  read: (entry: string) => Meaning,
 ): Permission[] {
   const value = valueAt(document, key.split('.'));
   if (value === undefined || value === null) return [];
@@ -73,10 +76,10 @@ function listKeys(document: unknown, keys: readonly string[], policy: SelectorPo
 const none = (reason: string) => ({ patterns: [], reason });
 const only = (server: string, tool: string) => ({ patterns: [{ server, tool }] });
 const ofServer = (server: string) => only(server, ANY);
-const ofTool = (): Pick<Permission, 'patterns' | 'reason'> => none(OWN_TOOL);
+const ofTool = (): Meaning => none(OWN_TOOL);
 
 // `mcp__server`, `mcp__server__tool` and `mcp__server__get_*`. Both names may contain `__`.
-function readClaudeRule(entry: string): Pick<Permission, 'patterns' | 'reason'> {
+function readClaudeRule(entry: string): Meaning {
   if (!entry.startsWith('mcp__')) return none(OWN_TOOL);
   const name = entry.slice('mcp__'.length);
   if (!/^[\w*.-]+$/.test(name)) return none(UNKNOWN);
@@ -106,16 +109,16 @@ const readClaude: PermissionReader = (document) => {
     }),
     ...listKeys(document, ['allowedMcpServers'], 'deny', OTHERS_ONLY),
     ...listKeys(document, ['permissions.disableBypassPermissionsMode', 'sandbox'], 'deny', 'it is about the client'),
-    ...listKeys(document, ['permissions.defaultMode'], 'allow', 'it is about the client'),
-    ...listKeys(
-      document,
-      ['permissions.additionalDirectories', 'enabledMcpjsonServers'],
-      'allow',
-      'it is about the client',
-    ),
-    ...listKeys(document, ['enableAllProjectMcpServers'], 'allow', 'it is about the client'),
+    ...listKeys(document, CLAUDE_MODES, 'allow', 'it is about the client'),
   ];
 };
+
+const CLAUDE_MODES = [
+  'permissions.defaultMode',
+  'permissions.additionalDirectories',
+  'enabledMcpjsonServers',
+  'enableAllProjectMcpServers',
+];
 
 const CODEX_MODES: Readonly<Record<string, SelectorPolicy>> = { prompt: 'ask', approve: 'allow' };
 
@@ -133,18 +136,15 @@ const readCodex: PermissionReader = (document) => {
     const key = `mcp_servers.${quoteOutside(server, 60)}`;
     if (!isRecord(fields)) return [listed(key, fields, 'deny', UNKNOWN)];
     const tools = Object.entries(isRecord(fields.tools) ? fields.tools : {});
-    return [
-      ...rename(
-        key,
-        readList(fields, 'disabled_tools', 'deny', (tool) => only(server, tool)),
-      ),
-      ...rename(key, listKeys(fields, ['enabled_tools'], 'deny', OTHERS_ONLY)),
-      ...readOff(key, server, fields),
-      ...readMode(`${key}.default_tools_approval_mode`, fields.default_tools_approval_mode, { server, tool: ANY }),
+    return rename(key, [
+      ...readList(fields, 'disabled_tools', 'deny', (tool) => only(server, tool)),
+      ...listKeys(fields, ['enabled_tools'], 'deny', OTHERS_ONLY),
+      ...readSwitch(fields, 'enabled', false, { policy: 'deny', ...ofServer(server) }),
+      ...readMode('default_tools_approval_mode', fields.default_tools_approval_mode, { server, tool: ANY }),
       ...tools.flatMap(([tool, own]) =>
-        readMode(`${key}.tools.${quoteOutside(tool, 60)}`, isRecord(own) ? own.approval_mode : own, { server, tool }),
+        readMode(`tools.${quoteOutside(tool, 60)}`, isRecord(own) ? own.approval_mode : own, { server, tool }),
       ),
-    ];
+    ]);
   });
   // Of requirements.toml.
   const required = ['rules', 'allowed_approval_policies', 'allowed_sandbox_modes', 'allowed_web_search_modes'];
@@ -173,8 +173,9 @@ export function readCommandRules(text: string): readonly Permission[] {
   });
 }
 
-function readOff(key: string, server: string, { enabled }: Fields): Permission[] {
-  return enabled === false ? [{ policy: 'deny', written: show(`${key}.enabled`, false), ...ofServer(server) }] : [];
+// What a switch means if it has this value.
+function readSwitch(fields: Fields, key: string, value: boolean, meaning: Omit<Permission, 'written'>): Permission[] {
+  return fields[key] === value ? [{ ...meaning, written: show(key, value) }] : [];
 }
 
 function rename(key: string, permissions: readonly Permission[]): Permission[] {
@@ -182,7 +183,7 @@ function rename(key: string, permissions: readonly Permission[]): Permission[] {
 }
 
 // `mcp_server_tool` and `server__tool`; any part of it may be the name of the server.
-function readGeminiRule(entry: string): Pick<Permission, 'patterns' | 'reason'> {
+function readGeminiRule(entry: string): Meaning {
   const [, joined] = /^mcp_(?!_)([\w*.-]+)$/.exec(entry) ?? [];
   if (joined === undefined) {
     const [, server, tool] = /^([\w.-]+?)__([\w*.-]+)$/.exec(entry) ?? [];
@@ -199,16 +200,11 @@ const readGemini: PermissionReader = (document) => {
   const servers = valueAt(document, ['mcpServers']);
   const ofServers = Object.entries(isRecord(servers) ? servers : {}).flatMap(([server, fields]): Permission[] => {
     if (!isRecord(fields)) return [];
-    const key = `mcpServers.${quoteOutside(server, 60)}`;
-    const trusted: Permission = { policy: 'allow', written: show(`${key}.trust`, true), ...ofServer(server) };
-    return [
-      ...rename(
-        key,
-        readList(fields, 'excludeTools', 'deny', (tool) => only(server, tool)),
-      ),
-      ...rename(key, listKeys(fields, ['includeTools'], 'deny', OTHERS_ONLY)),
-      ...(fields.trust === true ? [trusted] : []),
-    ];
+    return rename(`mcpServers.${quoteOutside(server, 60)}`, [
+      ...readList(fields, 'excludeTools', 'deny', (tool) => only(server, tool)),
+      ...listKeys(fields, ['includeTools'], 'deny', OTHERS_ONLY),
+      ...readSwitch(fields, 'trust', true, { policy: 'allow', ...ofServer(server) }),
+    ]);
   });
   return [
     ...['tools', 'mcp'].flatMap((key) => listMalformed(document, key)),
@@ -221,12 +217,12 @@ const readGemini: PermissionReader = (document) => {
 };
 
 // `server:tool` with stars.
-function readCursorTool(entry: string): Pick<Permission, 'patterns' | 'reason'> {
+function readCursorTool(entry: string): Meaning {
   const [, server, tool] = /^([^:,()]+?)\s*[:,]\s*([^:,()]+)$/.exec(entry.trim()) ?? [];
   return server === undefined ? none(UNKNOWN) : only(server.trim(), tool!.trim());
 }
 
-function readCursorRule(entry: string): Pick<Permission, 'patterns' | 'reason'> {
+function readCursorRule(entry: string): Meaning {
   const inside = /^mcp\((.*)\)$/i.exec(entry.trim())?.[1];
   return inside === undefined ? none(OWN_TOOL) : readCursorTool(inside);
 }
