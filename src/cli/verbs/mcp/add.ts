@@ -273,16 +273,11 @@ function toServer(
 ): ServerEntry {
   const source = { owner, place: { file, pointer: null, line: null } };
   const { findings, entry: server } = readServer(name, entry, source);
-  const wrong = findings.find(({ severity }) => severity === 'error');
-  if (wrong !== undefined) {
-    const where = wrong.keyPath.length === 0 ? 'the server' : spellOut(wrong.keyPath.join('.'));
-    throw new ToolError('usage', `${where}: ${wrong.message}`, { hint: wrong.hint });
-  }
-  const [first] = findings;
-  if (first === undefined) return server!;
-  const { keyPath, message, hint, isSecret } = first;
-  const where = spellOut(keyPath.join('.'));
-  if (!isSecret) throw new ToolError('usage', `${where}: ${message}`, { hint });
+  const fault = findings.find(({ severity }) => severity === 'error') ?? findings[0];
+  if (fault === undefined) return server!;
+  const { keyPath, severity, message, hint, isSecret } = fault;
+  const where = keyPath.length === 0 ? 'the server' : spellOut(keyPath.join('.'));
+  if (severity === 'error' || !isSecret) throw new ToolError('usage', `${where}: ${message}`, { hint });
   throw new ToolError('usage', `${where}: would write a secret to a file in plain text`, {
     hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
   });
