@@ -1,51 +1,69 @@
 // What `wield list` shows, and how it is filtered and printed.
 
+import type { Caller } from '../core/caller.js';
 import { normalizeTags } from '../core/name.js';
-import type { Problem } from '../core/problem.js';
 import { count, didYouMean, quoteOutside, revealHidden } from '../core/text.js';
+import { needsTrust, type Tool } from '../core/tool.js';
+import { toFileUri } from '../files/within.js';
+import type { NodeToolbox } from '../node.js';
+import { labelsOf } from '../policy/selected-tool.js';
+import { commandProblems } from './commands.js';
 import { printJson } from './print.js';
 import { oneLine, printTable } from './table.js';
 import type { Terminal } from './terminal.js';
-import { describeEmpty, printUnanswered, type Unanswered } from './unanswered.js';
+import { describeEmpty, findUnanswered, printUnanswered } from './unanswered.js';
 import { usageError } from './verb.js';
 
-/** A tool as `--json` prints it. */
-export interface ListedTool {
-  readonly name: string;
-  readonly description: string;
-  readonly format: string;
-  readonly server: string | null;
-  readonly group: string | null;
-  readonly tags: readonly string[];
-  readonly labels: readonly string[];
-  readonly hidden: boolean;
-  readonly readOnly: boolean | null;
-  readonly destructive: boolean | null;
-  readonly shadowedBy: string | null;
-  readonly deniedBy: string | null;
-  readonly untrusted: boolean;
-  readonly changed: boolean;
-  readonly uri: string | null;
+const PERSON: Caller = { kind: 'person', door: 'cli' };
+
+/** Reads everything that any flags of `wield list` show; with `now`, without waiting for servers. */
+export async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>, now = false) {
+  const survey = await toolbox.catalog.survey({ caller: PERSON, now });
+  const { trusted } = toolbox.workspace;
+  const { policy } = toolbox.state.snapshot();
+  const servers = toolbox.state.upstreams.states();
+  const changed = new Set(servers.flatMap((server) => server.changed));
+  const toListed = (tool: Tool, more: { shadowedBy?: string; deniedBy?: string } = {}) => ({
+    name: tool.name,
+    description: tool.description,
+    format: tool.origin.format,
+    server: tool.origin.server,
+    group: tool.traits.group ?? null,
+    tags: tool.traits.tags,
+    labels: labelsOf(tool, policy),
+    hidden: tool.traits.hidden,
+    readOnly: tool.traits.readOnly ?? null,
+    destructive: tool.traits.destructive ?? null,
+    shadowedBy: more.shadowedBy ?? null,
+    deniedBy: more.deniedBy ?? null,
+    untrusted: needsTrust(tool) && !trusted,
+    // Shown in its approved form until the change is accepted (POL-21).
+    changed: tool.origin.server !== null && changed.has(tool.name),
+    uri: tool.origin.uri,
+  });
+  return {
+    // Those that can be called, then denied ones, then shadowed ones.
+    tools: [
+      ...survey.tools.map((tool) => toListed(tool)),
+      ...survey.denied.map(({ tool, verdict }) => toListed(tool, { deniedBy: verdict.rule ?? verdict.reason })),
+      ...survey.shadowed.map(({ tool, by }) => toListed(tool, { shadowedBy: by.origin.uri ?? by.origin.format })),
+    ],
+    skills: survey.skills.map(({ name, description, file, hidden, tags }) => ({
+      name,
+      description,
+      path: file,
+      uri: toFileUri(file),
+      hidden,
+      tags,
+    })),
+    problems: [...survey.problems, ...commandProblems(survey, reserved)].filter(({ severity }) => severity === 'error'),
+    unanswered: findUnanswered(toolbox),
+  };
 }
 
-export interface ListedSkill {
-  readonly name: string;
-  readonly description: string;
-  readonly path: string;
-  readonly uri: string;
-  readonly hidden: boolean;
-  readonly tags: readonly string[];
-}
-
-/** Everything that any flags of `wield list` show. */
-export interface Listed {
-  /** Tools that can be called, then denied ones, then shadowed ones. */
-  readonly tools: readonly ListedTool[];
-  readonly skills: readonly ListedSkill[];
-  readonly problems: readonly Problem[];
-  /** Servers that did not answer. */
-  readonly unanswered: readonly Unanswered[];
-}
+export type Listed = Awaited<ReturnType<typeof readListed>>;
+type ListedTool = Listed['tools'][number];
+type ListedSkill = Listed['skills'][number];
 
 export interface ListedOptions {
   readonly json: boolean;

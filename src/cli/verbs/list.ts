@@ -1,21 +1,12 @@
 // `wield list`: lists tools and skills.
 
-import type { Caller } from '../../core/caller.js';
 import { normalizeTags } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
-import { needsTrust, type Tool } from '../../core/tool.js';
-import { toFileUri } from '../../files/within.js';
-import type { NodeToolbox } from '../../node.js';
-import { labelsOf } from '../../policy/selected-tool.js';
 import { unknownChoice } from '../choices.js';
-import { commandProblems } from '../commands.js';
-import { assertKnown, type Listed, type ListedOptions, type ListedTool, printKnown, printListed } from '../listed.js';
+import { assertKnown, type Listed, type ListedOptions, printKnown, printListed, readListed } from '../listed.js';
 import { openProfile, PROFILE, warnOfProfile } from '../profile.js';
-import { findUnanswered } from '../unanswered.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
-
-const PERSON: Caller = { kind: 'person', door: 'cli' };
 
 export const list: Verb = {
   name: 'list',
@@ -87,47 +78,4 @@ async function printEarly(
   if (json || !terminal.outIsTerminal || (await settlesWithin(whole, EARLY_MS))) return undefined;
   const early = { ...(await readNow()), problems: [], unanswered: [] };
   return printKnown(terminal, early, options) ? early : undefined;
-}
-
-async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>, now = false): Promise<Listed> {
-  const survey = await toolbox.catalog.survey({ caller: PERSON, now });
-  const { trusted } = toolbox.workspace;
-  const { policy } = toolbox.state.snapshot();
-  const servers = toolbox.state.upstreams.states();
-  const changed = new Set(servers.flatMap((server) => server.changed));
-  const toListed = (tool: Tool, more: Partial<ListedTool> = {}): ListedTool => ({
-    name: tool.name,
-    description: tool.description,
-    format: tool.origin.format,
-    server: tool.origin.server,
-    group: tool.traits.group ?? null,
-    tags: tool.traits.tags,
-    labels: labelsOf(tool, policy),
-    hidden: tool.traits.hidden,
-    readOnly: tool.traits.readOnly ?? null,
-    destructive: tool.traits.destructive ?? null,
-    shadowedBy: more.shadowedBy ?? null,
-    deniedBy: more.deniedBy ?? null,
-    untrusted: needsTrust(tool) && !trusted,
-    // Shown in its approved form until the change is accepted (POL-21).
-    changed: tool.origin.server !== null && changed.has(tool.name),
-    uri: tool.origin.uri,
-  });
-  return {
-    tools: [
-      ...survey.tools.map((tool) => toListed(tool)),
-      ...survey.denied.map(({ tool, verdict }) => toListed(tool, { deniedBy: verdict.rule ?? verdict.reason })),
-      ...survey.shadowed.map(({ tool, by }) => toListed(tool, { shadowedBy: by.origin.uri ?? by.origin.format })),
-    ],
-    skills: survey.skills.map(({ name, description, file, hidden, tags }) => ({
-      name,
-      description,
-      path: file,
-      uri: toFileUri(file),
-      hidden,
-      tags,
-    })),
-    problems: [...survey.problems, ...commandProblems(survey, reserved)].filter(({ severity }) => severity === 'error'),
-    unanswered: findUnanswered(toolbox),
-  };
 }
