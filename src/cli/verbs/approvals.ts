@@ -12,7 +12,6 @@ import { FLEET, usesFleet } from '../fleet.js';
 import { printJson, report } from '../print.js';
 import { openRemoteApprovals } from '../remote-approvals.js';
 import { printTable } from '../table.js';
-import type { Terminal } from '../terminal.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 import { onLabels } from './approvals-sessions.js';
 
@@ -90,11 +89,9 @@ function assertStanding({ id, state }: Approval): void {
   });
 }
 
-function preview({ terminal, json }: VerbCall, store: ApprovalAdmin, approval: Approval, action: string): number {
-  if (json) return printJson(terminal, { ok: true, dryRun: true, approval: toApprovalJson(approval) });
-  terminal.out(`  would ${action}\n`);
-  printApproval(terminal, store, approval);
-  return 0;
+function preview(call: VerbCall, store: ApprovalAdmin, approval: Approval, action: string): number {
+  const text = `  would ${action}\n${formatApproval(store, approval)}`;
+  return report(call, { dryRun: true, approval: toApprovalJson(approval) }, text);
 }
 
 async function list(
@@ -149,31 +146,25 @@ async function approveAll(call: VerbCall, store: ApprovalAdmin, ids: readonly st
   return report(call, { approvals: approved.map(toApprovalJson) }, text);
 }
 
-function show({ terminal, json }: VerbCall, store: ApprovalAdmin, approval: Approval): number {
-  if (json) return printJson(terminal, { ok: true, approval: toApprovalJson(approval) });
-  printApproval(terminal, store, approval);
-  return 0;
+function show(call: VerbCall, store: ApprovalAdmin, approval: Approval): number {
+  return report(call, { approval: toApprovalJson(approval) }, formatApproval(store, approval));
 }
 
 function printOutcome(
-  { terminal, json }: VerbCall,
+  call: VerbCall,
   store: ApprovalAdmin,
   approval: Approval,
   state: string = approval.state,
 ): number {
-  if (json) return printJson(terminal, { ok: true, approval: { ...toApprovalJson(approval), state } });
-  printApproval(terminal, store, { ...approval }, state);
-  if (state === 'approved') terminal.out('  The next call with exactly this input runs once.\n');
-  if (state === 'standing') terminal.out(`  wield approvals revoke ${approval.id} takes it back.\n`);
-  return 0;
+  const next: Readonly<Record<string, string>> = {
+    approved: '  The next call with exactly this input runs once.\n',
+    standing: `  wield approvals revoke ${approval.id} takes it back.\n`,
+  };
+  const text = formatApproval(store, approval, state) + (next[state] ?? '');
+  return report(call, { approval: { ...toApprovalJson(approval), state } }, text);
 }
 
-function printApproval(
-  terminal: Terminal,
-  store: ApprovalAdmin,
-  approval: Approval,
-  state: string = approval.state,
-): void {
+function formatApproval(store: ApprovalAdmin, approval: Approval, state: string = approval.state): string {
   const { id, record } = approval;
   const rows: (readonly [string, string])[] = [
     [state, `${spellOut(record.tool)}   ${id}`],
@@ -187,7 +178,7 @@ function printApproval(
     ...(approval.by === undefined ? [] : [['by', spellOut(approval.by)] as const]),
     ['until', untilText(store, approval)],
   ];
-  for (const [label, value] of rows) terminal.out(`  ${label.padEnd(9)} ${value}\n`);
+  return rows.map(([label, value]) => `  ${label.padEnd(9)} ${value}\n`).join('');
 }
 
 function untilText(store: ApprovalAdmin, approval: Approval): string {
