@@ -2,7 +2,9 @@
 
 import { wrapWords } from '../commands/wrap.js';
 import { sanitize } from '../core/text.js';
+import { printJson } from './print.js';
 import type { Terminal } from './terminal.js';
+import type { VerbCall } from './verb.js';
 
 const GAP = 3;
 const MIN_CELL = 12;
@@ -36,6 +38,26 @@ export function printTable(
   const table = formatTable([head, ...rows], terminal, shrinks);
   const end = table.indexOf('\n');
   terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
+}
+
+interface Table {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  /** Said in place of a table without rows. */
+  readonly none: string;
+  readonly shrinks?: number;
+}
+
+/** Prints what a verb lists, as a JSON document or as a table, and returns 0, its exit status. */
+export function reportTable(
+  { json, terminal }: Pick<VerbCall, 'json' | 'terminal'>,
+  document: object,
+  { head, rows, none, shrinks }: Table,
+): 0 {
+  if (json) return printJson(terminal, { ok: true, ...document });
+  if (rows.length === 0) terminal.out(`${none}\n`);
+  else printTable(terminal, head, rows, shrinks);
+  return 0;
 }
 
 const MAX_LINE = 72;

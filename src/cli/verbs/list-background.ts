@@ -7,7 +7,7 @@ import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { didYouMean, formatDuration, quoteOutside } from '../../core/text.js';
 import { printJson, report } from '../print.js';
-import { printTable } from '../table.js';
+import { reportTable } from '../table.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 import { createVisibleOutput } from '../visible-output.js';
 
@@ -36,8 +36,7 @@ export const listBackground: Verb = {
     if (given === undefined) {
       if (flags.has('follow') || flags.has('stop'))
         throw usageError('missing id', 'wield list --background shows the ids');
-      if (json) return printJson(terminal, { ok: true, processes: all.map(toJson) });
-      return printProcesses(call, all);
+      return reportProcesses(call, all);
     }
     const found = findProcess(given, all);
     if (flags.has('stop')) {
@@ -55,21 +54,18 @@ function toJson({ base: _, ended, ok, ...process }: FoundProcess) {
   return { ...process, ended: ended ?? null, ok: ok ?? null };
 }
 
-function printProcesses({ terminal }: VerbCall, all: readonly FoundProcess[]): number {
-  if (all.length === 0) terminal.out('Nothing runs in the background.\n');
-  else {
-    const now = terminal.io.now();
-    const rows = all.map(({ id, tool, pid, caller, since, ended, workdir }) => [
-      id,
-      quoteOutside(tool, 40),
-      pid === null ? '' : String(pid),
-      quoteOutside(caller, 40),
-      quoteOutside(ended ?? `running for ${formatDuration(Math.max(0, now - Date.parse(since)))}`, 60),
-      quoteOutside(workdir, 200),
-    ]);
-    printTable(terminal, ['ID', 'TOOL', 'PROCESS', 'CALLER', 'STATE', 'IN'], rows);
-  }
-  return 0;
+function reportProcesses(call: VerbCall, all: readonly FoundProcess[]): number {
+  const now = call.terminal.io.now();
+  const rows = all.map(({ id, tool, pid, caller, since, ended, workdir }) => [
+    id,
+    quoteOutside(tool, 40),
+    pid === null ? '' : String(pid),
+    quoteOutside(caller, 40),
+    quoteOutside(ended ?? `running for ${formatDuration(Math.max(0, now - Date.parse(since)))}`, 60),
+    quoteOutside(workdir, 200),
+  ]);
+  const head = ['ID', 'TOOL', 'PROCESS', 'CALLER', 'STATE', 'IN'];
+  return reportTable(call, { processes: all.map(toJson) }, { head, rows, none: 'Nothing runs in the background.' });
 }
 
 function findProcess(given: string, all: readonly FoundProcess[]): FoundProcess {

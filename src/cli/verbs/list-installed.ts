@@ -13,7 +13,7 @@ import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { describePackage } from '../../upstream/pins/package.js';
 import { readInstalled, summarizeItems, withInstalling } from '../installing.js';
 import { printJson, report } from '../print.js';
-import { oneLine, printTable } from '../table.js';
+import { oneLine, printTable, reportTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { findNewerServers, printFailed } from '../upgrade-servers.js';
 import { option, toggle, type Verb, type VerbCall } from '../verb.js';
@@ -21,32 +21,25 @@ import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 export async function listInstalled(call: VerbCall): Promise<number> {
   const { terminal, flags, positionals, json } = call;
   const inventory = loadInventory(await readInstalled(call));
-  if (flags.has('sources')) return printSources(terminal, inventory, json);
+  if (flags.has('sources')) return reportSources(call, inventory);
   if (flags.has('available')) {
     const chosen = new Set(selectAvailable(positionals, listItems(inventory.sources)).map(availableKey));
     const offers = listAvailable(inventory).filter(
       (offer) => positionals.length === 0 || chosen.has(availableKey(offer)),
     );
-    if (json)
-      printJson(terminal, {
-        ok: true,
-        items: offers.map((offer) => ({
-          ...toOfferJson(offer.source.record.id, offer.item, offer.effective),
-          installed: offer.installed,
-        })),
-      });
-    else if (offers.length === 0) terminal.out('No items available. Add a source: wield add owner/repo\n');
-    else {
-      const rows = offers.map(({ effective, item, source, installed }) => [
-        effective,
-        item.kind,
-        source.record.id,
-        installed ? 'installed' : '',
-        oneLine(item.description ?? ''),
-      ]);
-      printTable(terminal, ['NAME', 'KIND', 'SOURCE', '', 'DESCRIPTION'], rows);
-    }
-    return 0;
+    const items = offers.map(({ source, item, effective, installed }) => ({
+      ...toOfferJson(source.record.id, item, effective),
+      installed,
+    }));
+    const rows = offers.map(({ effective, item, source, installed }) => [
+      effective,
+      item.kind,
+      source.record.id,
+      installed ? 'installed' : '',
+      oneLine(item.description ?? ''),
+    ]);
+    const none = 'No items available. Add a source: wield add owner/repo';
+    return reportTable(call, { items }, { head: ['NAME', 'KIND', 'SOURCE', '', 'DESCRIPTION'], rows, none });
   }
   const named =
     positionals.length === 0 ? inventory.installed.items : selectInstalled(positionals, inventory.installed);
@@ -74,26 +67,19 @@ export async function listInstalled(call: VerbCall): Promise<number> {
   return 0;
 }
 
-function printSources(terminal: Terminal, { sources }: Inventory, json: boolean): number {
-  const all = sources.map((source) => ({ ...toSourceJson(source), parent: source.record.parent }));
-  if (json)
-    return printJson(terminal, {
-      ok: true,
-      sources: all.map(({ items, warnings: _, skipped: __, ...source }) => ({ ...source, offers: items.length })),
-    });
-  if (all.length === 0) terminal.out('No sources. Add one: wield add owner/repo\n');
-  else {
-    const rows = all.map(({ id, namespace, commit, hooks, parent, items, location }) => [
-      id,
-      namespace ?? '',
-      commit?.slice(0, 12) ?? '',
-      summarizeItems(items),
-      location,
-      [...(hooks === 'skipped' ? ['hooks not run'] : []), ...(parent === null ? [] : [`from ${parent}`])].join(', '),
-    ]);
-    printTable(terminal, ['SOURCE', 'NAMESPACE', 'COMMIT', 'OFFERS', 'LOCATION', ''], rows, 4);
-  }
-  return 0;
+function reportSources(call: VerbCall, inventory: Inventory): number {
+  const all = inventory.sources.map((source) => ({ ...toSourceJson(source), parent: source.record.parent }));
+  const sources = all.map(({ items, warnings: _, skipped: __, ...source }) => ({ ...source, offers: items.length }));
+  const rows = all.map(({ id, namespace, commit, hooks, parent, items, location }) => [
+    id,
+    namespace ?? '',
+    commit?.slice(0, 12) ?? '',
+    summarizeItems(items),
+    location,
+    [...(hooks === 'skipped' ? ['hooks not run'] : []), ...(parent === null ? [] : [`from ${parent}`])].join(', '),
+  ]);
+  const head = ['SOURCE', 'NAMESPACE', 'COMMIT', 'OFFERS', 'LOCATION', ''];
+  return reportTable(call, { sources }, { head, rows, none: 'No sources. Add one: wield add owner/repo', shrinks: 4 });
 }
 
 function printItem(terminal: Terminal, { item, states, renamedTo }: ItemStatus): void {

@@ -9,7 +9,7 @@ import { assertUnchanged } from '../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
 import { printJson, report } from '../print.js';
 import { findRunnable, printRunnable, type Runnable } from '../runnable.js';
-import { printTable } from '../table.js';
+import { reportTable } from '../table.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const trust: Verb = {
@@ -34,24 +34,23 @@ export const trust: Verb = {
   },
 };
 
-async function listTrusted({ terminal, json, toolbox }: VerbCall): Promise<number> {
-  const trustStore = toolbox().state.trust;
+async function listTrusted(call: VerbCall): Promise<number> {
+  const trustStore = call.toolbox().state.trust;
   const workspaces = trustStore.list().map(({ directory, since }) => ({
     directory,
     since,
     changed: trustStore.changes(directory).map((change) => change.file),
   }));
-  if (json) printJson(terminal, { ok: true, workspaces });
-  else if (workspaces.length === 0) terminal.out('No workspace is trusted.\n');
-  else {
-    const rows = workspaces.map(({ directory, since, changed }) => [
-      directory,
-      since.slice(0, 10),
-      changed.length === 0 ? '' : `suspended: ${changed.join(', ')} changed`,
-    ]);
-    printTable(terminal, ['WORKSPACE', 'SINCE', ''], rows);
-  }
-  return 0;
+  const rows = workspaces.map(({ directory, since, changed }) => [
+    directory,
+    since.slice(0, 10),
+    changed.length === 0 ? '' : `suspended: ${changed.join(', ')} changed`,
+  ]);
+  return reportTable(
+    call,
+    { workspaces },
+    { head: ['WORKSPACE', 'SINCE', ''], rows, none: 'No workspace is trusted.' },
+  );
 }
 
 // Shows what will be runnable before it asks or writes anything (POL-33).

@@ -24,8 +24,8 @@ import { readServer } from '../../../upstream/entries/entry.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm } from '../../consent.js';
 import { type LockedPin, lockServer, packageOf, pinServer } from '../../pin-server.js';
-import { printJson, report } from '../../print.js';
-import { printTable } from '../../table.js';
+import { report } from '../../print.js';
+import { reportTable } from '../../table.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
 import { type McpAction, SCOPE } from './server.js';
 
@@ -178,7 +178,7 @@ function toServerJson(server: ImportedServer) {
   };
 }
 
-function listSources({ terminal, json }: VerbCall, environment: ClientEnvironment): number {
+function listSources(call: VerbCall, environment: ClientEnvironment): number {
   const clients = CLIENTS.flatMap((client) => {
     const sources = findSources(client, environment);
     if (sources.length === 0) return [];
@@ -192,11 +192,6 @@ function listSources({ terminal, json }: VerbCall, environment: ClientEnvironmen
     });
     return [{ id: client.id, name: client.name, files, command: `wield mcp import ${client.id}` }];
   });
-  if (json) return printJson(terminal, { ok: true, clients });
-  if (clients.length === 0) {
-    terminal.out('No client configuration found.\n');
-    return 0;
-  }
   const rows = clients.flatMap(({ name, files, command }) =>
     files.map(({ path, servers, fault }) => [
       name,
@@ -205,6 +200,6 @@ function listSources({ terminal, json }: VerbCall, environment: ClientEnvironmen
       shortenPath(path, environment.workdir, environment.home),
     ]),
   );
-  printTable(terminal, ['CLIENT', 'HAS', 'COMMAND', 'FILE'], rows);
-  return 0;
+  const head = ['CLIENT', 'HAS', 'COMMAND', 'FILE'];
+  return reportTable(call, { clients }, { head, rows, none: 'No client configuration found.' });
 }
