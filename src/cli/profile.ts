@@ -2,7 +2,7 @@
 
 import { formatPosition } from '../core/problem.js';
 import { nearest, quoteOutside } from '../core/text.js';
-import { MODES, type Mode } from '../core/view.js';
+import { MODES } from '../core/view.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
 import { printWarning, shortPath } from './print.js';
 import { option, usageError, type VerbCall } from './verb.js';
@@ -16,13 +16,14 @@ export const MODE = option(
   { choices: MODES },
 );
 
-/** Opens the toolbox with the profile and mode of the flags. Throws `usage` if there is no such profile or mode. */
+/** Opens the toolbox with the profile and mode of the flags. Throws `usage` if there is no such profile. */
 export function openProfile(call: VerbCall, options: Partial<NodeToolboxOptions> = {}): NodeToolbox {
   const profile = call.flags.get('profile');
+  const mode = MODES.find((one) => one === call.flags.get('mode'));
   const toolbox = call.toolbox({
     ...options,
     ...(profile === undefined ? {} : { profile: String(profile) }),
-    ...(call.flags.has('mode') ? { mode: readMode(String(call.flags.get('mode'))) } : {}),
+    ...(mode === undefined ? {} : { mode }),
   });
   if (profile !== undefined) assertProfile(toolbox, String(profile));
   return toolbox;
@@ -40,12 +41,6 @@ export async function warnOfProfile({ flags, terminal }: VerbCall, toolbox: Node
     const place = formatPosition(shortPath(problem.path, toolbox), problem);
     printWarning(terminal, quoteOutside(`${place} ${problem.message}; ${problem.hint}`, 2000));
   }
-}
-
-function readMode(text: string): Mode {
-  const mode = MODES.find((known) => known === text);
-  if (mode === undefined) throw usageError(`unknown mode "${quoteOutside(text, 40)}"`, `use ${MODES.join(', ')}`);
-  return mode;
 }
 
 function assertProfile(toolbox: NodeToolbox, name: string): void {

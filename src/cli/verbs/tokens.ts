@@ -29,8 +29,6 @@ export const tokens: Verb = {
   async run(call) {
     const { terminal, flags, json } = call;
     const adapter = String(flags.get('adapter') ?? 'mcp');
-    if (!Object.hasOwn(SENT, adapter))
-      throw usageError(`unknown adapter "${adapter}"`, `use one of ${Object.keys(SENT).join(', ')}`);
     const most = readMax(flags.get('max'));
     const toolbox = openProfile(call);
     const tools = await countTokens(toolbox, adapter);
