@@ -22,10 +22,10 @@ export function toShownDiff(diff: readonly string[]): string[] {
   return diff.map((line) => redactText(sanitize(line), [], MAX_LINE));
 }
 
-export function printDiff(terminal: Terminal, diff: readonly string[]): void {
+export function printDiff(terminal: Terminal, diff: readonly string[], indent = 4): void {
   for (const line of diff) {
     const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim';
-    terminal.out(`    ${terminal.paint(colour, line)}\n`);
+    terminal.out(`${' '.repeat(indent)}${terminal.paint(colour, line)}\n`);
   }
 }
 

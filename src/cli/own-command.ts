@@ -1,7 +1,9 @@
-// Finds the command that starts this wield from another program.
+// Finds the commands that start this wield from another program, and that update it.
 
 import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, sep } from 'node:path';
+import { quoteWord } from '../core/text.js';
+import { realPath } from '../files/within.js';
 import type { Io } from './io.js';
 
 export interface OwnCommand {
@@ -29,8 +31,8 @@ export function findOwnCommand(io: Io, shared: boolean): OwnCommand {
   return { command: node, args: [binary], temporary: binary.includes(`${sep}_npx${sep}`) };
 }
 
-/** Returns the launcher of the archive, if this runs with a Node of its own (PKG-5). */
-export function findLauncher(node: string, binary: string): string | undefined {
+// Returns the launcher of the archive, if this runs with a Node of its own (PKG-5).
+function findLauncher(node: string, binary: string): string | undefined {
   const lib = dirname(node);
   const launcher = join(lib, '..', 'bin', OWN_NAME);
   const isArchive = binary.startsWith(join(lib, 'node_modules', 'wield', sep)) && existsSync(launcher);
@@ -50,4 +52,39 @@ function search({ PATH = '' }: Io['env'], program: string, real: string): string
         return false;
       }
     });
+}
+
+const MODULES = `${sep}node_modules${sep}`;
+// By the lock of the project.
+const MANAGERS = {
+  'pnpm-lock.yaml': 'pnpm add',
+  'yarn.lock': 'yarn add',
+  'bun.lock': 'bun add',
+  'bun.lockb': 'bun add',
+};
+
+/** Returns the command that updates this wield, by the place it was installed to, for a shell (PKG-8). */
+export function findOwnUpdate(io: Io): string {
+  const node = realpathSync(process.execPath);
+  const binary = realPath(io.binary) ?? io.binary;
+  const launcher = findLauncher(node, binary);
+  // PREFIX/lib/wield/bin/wield
+  if (launcher !== undefined) return `sh install.sh --prefix ${quoteWord(join(launcher, '../../../..'))}`;
+  if (binary.includes(`${sep}_npx${sep}`)) return 'npx wield@latest';
+  if (binary.includes(`${sep}Cellar${sep}wield${sep}`)) return 'brew upgrade wield';
+  const at = binary.indexOf(MODULES);
+  if (at < 0) {
+    const clone = quoteWord(join(dirname(binary), '../..'));
+    return `cd ${clone} && git pull && npm ci && npm run build`;
+  }
+  const directory = binary.slice(0, at);
+  if (!directory.endsWith(`${sep}lib`)) {
+    if (/[\\/]pnpm[\\/]global[\\/]/.test(`${directory}${sep}`)) return 'pnpm add --global wield@latest';
+    const [, add = 'npm install'] = Object.entries(MANAGERS).find(([lock]) => existsSync(join(directory, lock))) ?? [];
+    return `cd ${quoteWord(directory)} && ${add} wield@latest`;
+  }
+  const prefix = dirname(directory);
+  // npm's own prefix is that of Node.
+  const isDefault = prefix === join(node, '../..');
+  return `npm install --global ${isDefault ? '' : `--prefix ${quoteWord(prefix)} `}wield@latest`;
 }

@@ -13,7 +13,7 @@ import { treeOf } from '../../install/sources/clones.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource, scanRecord } from '../../install/sources/load.js';
 import { loadInstalled, loadSources, withParents } from '../../install/state.js';
-import { ASKS, confirm, mayConfirm, RUN_HOOKS } from '../consent.js';
+import { ASKS, confirm, mayConfirm, printDiff, RUN_HOOKS } from '../consent.js';
 import {
   APPLY_FLAGS,
   newLinks,
@@ -26,7 +26,7 @@ import {
   summarizeItems,
   withInstalling,
 } from '../installing.js';
-import { findOwnUpdate } from '../own-update.js';
+import { findOwnUpdate } from '../own-command.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { chooseServers, upgradeServers } from '../upgrade-servers.js';
@@ -174,10 +174,7 @@ function printPreview(
     for (const link of newLinks(planned, inventory)) terminal.out(`    link  ${link}\n`);
     for (const { path, added, removed, lines } of files) {
       terminal.out(`    ${sanitize(path)}  +${added} −${removed}${lines.length === 0 ? '  (binary)' : ''}\n`);
-      for (const line of lines.slice(0, 40)) {
-        const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim';
-        terminal.out(`      ${terminal.paint(colour, sanitize(line))}\n`);
-      }
+      printDiff(terminal, lines.slice(0, 40).map(sanitize), 6);
       if (lines.length > 40) terminal.out(`      … and ${lines.length - 40} more lines\n`);
     }
   }
