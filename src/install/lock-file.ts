@@ -8,6 +8,7 @@ import {
   checked,
   custom,
   formatFault,
+  type Infer,
   list,
   nullable,
   number,
@@ -54,15 +55,7 @@ export interface LockedSource extends Omit<SourceRecord, 'directory' | 'ref' | '
 }
 
 /** A pinned server (UPS-123). */
-export interface LockedServer {
-  readonly name: string;
-  /** Such as `npm:x`. */
-  readonly package: string;
-  /** The range or tag that was asked for; null without one. */
-  readonly wanted: string | null;
-  readonly version: string;
-  readonly integrity: string;
-}
+export type LockedServer = Infer<typeof SERVER>;
 
 const VERSION = 1;
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -90,7 +83,7 @@ export function readLockedServers(file: string): readonly LockedServer[] {
   const text = existsSync(file) ? readTextFile(file, MAX_BYTES) : undefined;
   if (text === undefined) return [];
   const { value } = readShape(LOCK, parseState(text, file));
-  return (value?.servers ?? []) as readonly LockedServer[];
+  return value?.servers ?? [];
 }
 
 function save(file: string, sources: readonly LockedSource[], servers: readonly LockedServer[]): void {
@@ -184,7 +177,15 @@ const SOURCES = list(
     when({ properties: { kind: { const: 'git' } } }, withKey('commit')),
   ),
 );
-const SERVER = open({ name: string, package: string, wanted: nullable(string), version: string, integrity: string });
+const SERVER = open({
+  name: string,
+  // Such as `npm:x`.
+  package: string,
+  // The range or tag that was asked for; null without one.
+  wanted: nullable(string),
+  version: string,
+  integrity: string,
+});
 /** A whole file. */
 export const LOCK = open({
   version: { ...number, toSchema: () => ({ type: 'number', maximum: VERSION }) },

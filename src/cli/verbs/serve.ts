@@ -62,7 +62,7 @@ export const serve: Verb = {
       throw usageError('--fleet needs --http', 'wield serve --http 7070 --fleet URL');
     const isFront = http !== undefined && usesFleet(call);
     let front: Front | undefined;
-    const fleet = isFront ? await openState(call) : undefined;
+    const fleet = isFront ? await (await import('../fleet-state.js')).openFrontState(call) : undefined;
     const publicUrl = parsePublicUrl(call.flags.get('public-url'));
     const place: { origin: string | undefined } = { origin: publicUrl?.origin };
     const subjects = createSubjects();
@@ -121,10 +121,6 @@ export const serve: Verb = {
     }
   },
 };
-
-async function openState(call: VerbCall) {
-  return (await import('../fleet-state.js')).openFrontState(call);
-}
 
 async function connectFront(call: VerbCall, toolbox: NodeToolbox): Promise<Front> {
   const [{ openFront }, { findSentVariables }] = await Promise.all([

@@ -63,23 +63,18 @@ export function toRecord(
   known: readonly SourceRecord[],
   { world }: InstallEnvironment,
 ): SourceRecord {
+  const refuse = (what: string, hint: string): ToolError => new ToolError('usage', what, { hint });
   const fault = namespace === undefined || namespace === '' ? undefined : findNamespaceFault(namespace);
   if (fault !== undefined)
-    throw new ToolError('usage', `the namespace "${quoteOutside(namespace!, 60)}" ${fault}`, {
-      hint: 'use letters, digits, _ and -',
-    });
+    throw refuse(`the namespace "${quoteOutside(namespace!, 60)}" ${fault}`, 'use letters, digits, _ and -');
   if (pin !== undefined && kind === 'local')
-    throw new ToolError('usage', 'a local directory cannot be pinned', {
-      hint: 'omit --pin, or add it as a repository: file:///path/to/repo',
-    });
+    throw refuse('a local directory cannot be pinned', 'omit --pin, or add it as a repository: file:///path/to/repo');
   if (pin !== undefined && kind === 'bundle' && !/^[0-9a-f]{64}$/.test(pin.name))
-    throw new ToolError('usage', 'a bundle can be pinned to its SHA-256 only', {
-      hint: 'pass --pin with 64 hexadecimal digits',
-    });
-  if (signers !== undefined && kind !== 'git')
-    throw new ToolError('usage', `a ${kind === 'local' ? 'local directory' : 'bundle'} has no signature`, {
-      hint: 'omit --signer, or add it as a repository: file:///path/to/repo',
-    });
+    throw refuse('a bundle can be pinned to its SHA-256 only', 'pass --pin with 64 hexadecimal digits');
+  if (signers !== undefined && kind !== 'git') {
+    const what = kind === 'local' ? 'local directory' : 'bundle';
+    throw refuse(`a ${what} has no signature`, 'omit --signer, or add it as a repository: file:///path/to/repo');
+  }
   const before = known.find((one) => one.location === location);
   const keys = signers ?? before?.signers ?? [];
   return {

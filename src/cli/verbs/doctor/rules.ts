@@ -48,15 +48,9 @@ interface Profile {
 const OTHERS = /^(?:resource|prompt|instructions|sampling|roots):/;
 
 function findProblem(rule: Rule, tools: readonly Tool[], view: View, policy: Policy): Problem | undefined {
-  const { selector, file, line } = rule;
+  const { selector } = rule;
   if (OTHERS.test(selector.text)) return undefined;
-  const warn = (message: string, hint: string): Problem => ({
-    severity: 'warning',
-    path: file ?? '',
-    line: line ?? undefined,
-    message: `${selector.text} ${message}`,
-    hint,
-  });
+  const warn = (message: string, hint: string): Problem => toWarning(rule, `${selector.text} ${message}`, hint);
   const matching = tools.filter((tool) => matchSelectorTool(selector, toSelected(tool, policy).loose));
   if (matching.length === 0) {
     const original = view.originals.get(nameIn(selector.text));
@@ -97,12 +91,9 @@ export function offerProblems({ settings, entries }: Configuration, { tools, unl
     .filter((name) => !known.includes(name))
     .map((name) => {
       const hint = didYouMean(name, known, `use one of ${[...new Set(known)].join(', ')}`);
-      const message = `builtin.offer: unknown built-in tool or group "${name}"`;
-      return { severity: 'warning', path: place?.file ?? '', line: place?.line ?? undefined, message, hint };
+      return toWarning(place, `builtin.offer: unknown built-in tool or group "${name}"`, hint);
     });
 }
-
-type Entry = Configuration['entries'][number];
 
 export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Configuration, survey: Survey): Problem[] {
   const tools = [...survey.tools, ...survey.unlisted, ...survey.denied.map(({ tool }) => tool)];
@@ -158,14 +149,16 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
     if (sandbox === undefined || isKnown(sandbox.profile) || profiles.has(name)) return [];
     const message = `${name} asks for an unknown sandbox profile "${sandbox.profile}"`;
     const hint = suggest(sandbox.profile, [...BUILTIN_PROFILES, ...profiles.keys()]);
-    return [{ severity: 'warning', path: fromFileUri(origin.uri) ?? '', message, hint }];
+    return [toWarning({ file: fromFileUri(origin.uri) }, message, hint)];
   });
   const ofConfiguration = entries.flatMap((entry) => {
     const [, name] = /^sandbox\.(.+)$/s.exec(entry.key) ?? [];
     if (name === undefined) return [];
     const isRule = /^rules(?:\.\d+)?$/.test(name);
     const found = isRule ? findInRule(entry.value as SandboxRule) : findInTable(name, entry.value as SandboxTable);
-    return found === undefined ? [] : [toProblem(entry, isRule ? '[[sandbox]]' : `[sandbox.${name}]`, ...found)];
+    if (found === undefined) return [];
+    const [message, hint] = found;
+    return [toWarning(entry, `${isRule ? '[[sandbox]]' : `[sandbox.${name}]`} ${message}`, hint)];
   });
   return [...ofConfiguration, ...ofTools];
 }
@@ -174,6 +167,11 @@ function suggest(name: string, known: readonly string[]): string {
   return didYouMean(name, known, 'wield list --all shows the tools');
 }
 
-function toProblem({ file, line }: Entry, what: string, message: string, hint: string): Problem {
-  return { severity: 'warning', path: file ?? '', line: line ?? undefined, message: `${what} ${message}`, hint };
+interface Position {
+  readonly file?: string | null | undefined;
+  readonly line?: number | null | undefined;
+}
+
+function toWarning(place: Position | undefined, message: string, hint: string): Problem {
+  return { severity: 'warning', path: place?.file ?? '', line: place?.line ?? undefined, message, hint };
 }
