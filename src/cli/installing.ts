@@ -23,8 +23,7 @@ declare const WIELD_VERSION: string;
 
 export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = { ...ASKS, 'run-hooks': RUN_HOOKS };
 export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
-  ...ASKS,
-  'run-hooks': RUN_HOOKS,
+  ...REMOVE_FLAGS,
   force: toggle('Install again: discard local changes, and move files aside that are in the way of a link', 'f'),
 };
 

@@ -226,15 +226,10 @@ function watchFaults(terminal: Terminal, own: OwnFlags): Faults {
   return faults;
 }
 
-interface Interrupt {
-  onHangup(listener: () => void): void;
-  signal(): AbortSignal;
-  /** The exit status of the received signal, if any. */
-  status(): number | undefined;
-}
+type Interrupt = ReturnType<typeof watchSignals>;
 
 // The first signal stops the command (CLI-10).
-function watchSignals(io: Io): Interrupt {
+function watchSignals(io: Io) {
   // Created on first use: Node loads modules for it.
   let controller: AbortController | undefined;
   let status: number | undefined;
@@ -249,14 +244,15 @@ function watchSignals(io: Io): Interrupt {
     return true;
   });
   return {
-    onHangup(listener) {
+    onHangup(listener: () => void): void {
       if (![io.stdin, io.stdout, io.stderr].some(({ isTerminal }) => isTerminal)) hangup = listener;
     },
-    signal() {
+    signal(): AbortSignal {
       controller ??= new AbortController();
       if (status !== undefined) controller.abort();
       return controller.signal;
     },
+    /** The exit status of the received signal, if any. */
     status: () => status,
   };
 }

@@ -79,13 +79,10 @@ export const importServers: McpAction = {
 };
 
 // A server that cannot be pinned is imported as it is, with a note.
-async function pinAll(call: VerbCall, { written, destination }: ImportPlan) {
+async function pinAll(call: VerbCall, plan: ImportPlan) {
   const pins = new Map<string, { readonly entry: JsonObject } | { readonly note: string }>();
   const pinned = new Map<string, LockedPin>();
-  const source = { owner: 'user', place: { file: destination.path, pointer: null, line: null } } as const;
-  for (const { name, entry } of call.flags.has('unpinned') ? [] : written) {
-    const server = readServer(name, entry, source).entry;
-    if (server === undefined || entry === undefined) continue;
+  for (const { name, entry, server } of call.flags.has('unpinned') ? [] : serversOf(plan)) {
     try {
       const pin = await pinServer(call, server, entry);
       if (pin === undefined) continue;
@@ -101,12 +98,17 @@ async function pinAll(call: VerbCall, { written, destination }: ImportPlan) {
 }
 
 // POL-41: what no list allows is not imported.
-function assertAllowed({ written, destination }: ImportPlan, { state: { upstreams } }: NodeToolbox): void {
+function assertAllowed(plan: ImportPlan, { state: { upstreams } }: NodeToolbox): void {
+  for (const { server } of serversOf(plan)) upstreams.assertAllowed(server);
+}
+
+// The valid servers among those to write.
+function serversOf({ written, destination }: ImportPlan) {
   const source = { owner: 'user', place: { file: destination.path, pointer: null, line: null } } as const;
-  for (const { name, entry } of written) {
+  return written.flatMap(({ name, entry }) => {
     const server = readServer(name, entry, source).entry;
-    if (server !== undefined) upstreams.assertAllowed(server);
-  }
+    return server === undefined || entry === undefined ? [] : [{ name, entry, server }];
+  });
 }
 
 function findNamedSources(from: string, call: VerbCall, environment: ClientEnvironment): ImportSource[] {
