@@ -36,9 +36,8 @@ export function isDocument(source: string, cwd: string): boolean {
 
 /** Adds a document to the tools of the user. */
 export async function addDocument(call: VerbCall, source: string): Promise<number> {
-  const { terminal, json, cwd, flags } = call;
+  const { terminal, json, cwd, flags, dryRun } = call;
   const { machine, state } = call.toolbox();
-  const dryRun = flags.has('dry-run');
   if (!dryRun) assertPerson(machine.insideCall, 'adding tools');
   const { home } = machine.world;
   if (home === undefined) throw new ToolError('unavailable', 'there is no home directory', { hint: 'set HOME' });

@@ -52,8 +52,11 @@ export function parseVerbArguments(verb: Verb, before: readonly Argument[], argv
   if (positionals.length > verb.positionals) {
     throw usageError(`unexpected argument "${sanitize(positionals[verb.positionals]!)}"`, `wield ${verb.usage}`);
   }
+  const flags = toOwnFlags(parsed, kindOf);
   const verbArguments: VerbArguments = {
-    flags: toOwnFlags(parsed, kindOf),
+    flags,
+    json: flags.has('json'),
+    dryRun: flags.has('dry-run'),
     repeated: (name) => parsed.flatMap((one) => (one.kind === 'flag' && one.name === name ? String(one.value) : [])),
     positionals,
     rest,
@@ -71,10 +74,9 @@ export async function runInner(
   const { word = 'serve', before, rest } = findCommandWord(words);
   const { verb, parsed } = await call.load(word, before, rest);
   if (parsed.flags.has('cwd')) throw usageError('--cwd must come before the command', 'write: wield --cwd DIR …');
-  const json = parsed.flags.has('json');
   if (parsed.flags.has('help') && !verb.readsRest) {
-    printHelp(call.terminal, formatVerbHelp(verb), json);
+    printHelp(call.terminal, formatVerbHelp(verb), parsed.json);
     return 0;
   }
-  return verb.run({ ...call, ...parsed, json, toolbox });
+  return verb.run({ ...call, ...parsed, toolbox });
 }

@@ -40,7 +40,7 @@ export async function chooseTasks(call: VerbCall, files: readonly TaskFile[]): P
   if (all.length === 0) return [];
   const isChosen = new Set(all.filter(({ harmless }) => harmless).map(({ tool }) => tool));
   if (!mayConfirm(call)) return [];
-  if (!call.flags.has('yes') && !call.flags.has('dry-run')) await askWhich(call, all, isChosen);
+  if (!call.flags.has('yes') && !call.dryRun) await askWhich(call, all, isChosen);
   const chosen = all.flatMap(({ tool }) => (isChosen.has(tool) ? [tool] : []));
   // A glob matches names of tasks too: `make-test` also includes a script of that name, `npm-make-test`.
   const includesOther = (name: string): boolean =>

@@ -66,11 +66,10 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   const found = (await isTool(word, before, setup)) ? toolEntry(word) : findCommandEntry(word);
   // Any other word is the command of a tool (MOD-20).
   const { verb, parsed } = await parseCommand(found, before, rest);
-  const json = parsed.flags.has('json');
   if (!verb.readsRest) setup.own.settle(parsed.flags);
   if (verb.runsUntilStopped) setup.faults.goOn = true;
   if (parsed.flags.has('help') && (!verb.readsRest || parsed.positionals.length === 0)) {
-    printHelp(terminal, formatVerbHelp(verb), json);
+    printHelp(terminal, formatVerbHelp(verb), parsed.json);
     return 0;
   }
   const { io } = terminal;
@@ -84,7 +83,6 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
       ...parsed,
       terminal,
       typed: setup.argv,
-      json,
       cwd,
       env: io.env,
       reserved: RESERVED,

@@ -151,7 +151,7 @@ export async function upgradeServers(call: VerbCall, names: readonly string[]): 
 }
 
 async function upgradeServer(call: VerbCall, one: NewerServer): Promise<UpgradedServer> {
-  const { terminal, json, flags } = call;
+  const { terminal, json, dryRun } = call;
   const { server, pin, before } = one;
   const { version, integrity } = pin.resolved;
   const { name } = server;
@@ -159,7 +159,7 @@ async function upgradeServer(call: VerbCall, one: NewerServer): Promise<Upgraded
   const left = (tools: UpgradedServer['tools']): UpgradedServer => ({ ...facts, tools, upgraded: false });
   if (!json)
     terminal.out(`  ${terminal.paint('bold', spellOut(name))}  ${sanitize(facts.package)}  ${before} → ${version}\n`);
-  if (flags.has('dry-run')) return left(null);
+  if (dryRun) return left(null);
   if (!mayStart(server, call.toolbox().workspace))
     throw new ToolError('denied', `the server ${name} may not be started, so its tools cannot be compared`, {
       hint: 'trust the workspace first: wield trust',

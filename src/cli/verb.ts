@@ -51,6 +51,9 @@ export interface VerbArguments {
   /** Returns all values of a flag, in order; in `flags` the last one counts. */
   repeated(name: string): readonly string[];
   readonly positionals: readonly string[];
+  /** `--json` and `--dry-run`. */
+  readonly json: boolean;
+  readonly dryRun: boolean;
   /** Everything after the first positional, for verbs with `readsRest`. */
   readonly rest: readonly string[];
 }
@@ -59,7 +62,6 @@ export interface VerbCall extends VerbArguments {
   readonly terminal: Terminal;
   /** All arguments, as typed. */
   readonly typed: readonly string[];
-  readonly json: boolean;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Commands of wield itself, which no tool can have (MOD-25). */

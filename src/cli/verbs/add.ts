@@ -60,7 +60,7 @@ export const add: Verb = {
   },
   positionals: 1,
   async run(call) {
-    const { flags, positionals, terminal, json, cwd } = call;
+    const { flags, positionals, terminal, json, cwd, dryRun } = call;
     const source = required(
       positionals[0],
       'source; usage: wield add <owner/repo | URL | DIR | BUNDLE | OPENAPI>',
@@ -74,7 +74,6 @@ export const add: Verb = {
     const text = (name: string): string | undefined => flags.get(name)?.toString();
     const pin = text('pin');
     const signers = call.repeated('signer');
-    const dryRun = flags.has('dry-run');
     const addAll = async (environment: InstallEnvironment, agree: AgreeToHooks): Promise<number> => {
       const options = {
         source,
@@ -115,8 +114,7 @@ async function planWanted(
   inventory: Inventory,
   agree: AgreeToHooks,
 ): Promise<InstallPlan | undefined> {
-  const { flags, terminal, json } = call;
-  const dryRun = flags.has('dry-run');
+  const { flags, terminal, json, dryRun } = call;
   if (flags.has('register-only') || !(dryRun || flags.has('yes') || (!json && terminal.canAsk))) return undefined;
   const chosen = call.repeated('plugin');
   const wanted = added.flatMap(({ record, install }) => {
@@ -133,10 +131,10 @@ async function planWanted(
   return dryRun || (await confirmPlan(call, plan, inventory, agree, '')) ? plan : undefined;
 }
 
-function printAdded({ terminal, flags }: VerbCall, added: readonly AddedSource[]): void {
+function printAdded({ terminal, dryRun }: VerbCall, added: readonly AddedSource[]): void {
   for (const { record, scan, known } of added) {
     const { id, commit, ref, location } = record;
-    const did = flags.has('dry-run') ? (known ? 'would update' : 'would add') : known ? 'updated' : 'added  ';
+    const did = dryRun ? (known ? 'would update' : 'would add') : known ? 'updated' : 'added  ';
     terminal.out(`  ${did}  ${sanitize(id)}  ${sanitize(location)}\n`);
     if (commit !== null) {
       const kind = ref === 'HEAD' ? '' : record.pin?.to === 'tag' ? 'tag ' : 'branch ';

@@ -29,7 +29,7 @@ export const adopt: Verb = {
   },
   positionals: 1,
   async run(call) {
-    const { flags, positionals, terminal, json, cwd, env } = call;
+    const { flags, positionals, terminal, json, cwd, env, dryRun } = call;
     const [ref] = positionals;
     const to = flags.get('to')?.toString() ?? env.MIND_ABSORB_TO;
     if (ref === undefined || to === undefined)
@@ -43,7 +43,7 @@ export const adopt: Verb = {
       const item = findUnmanagedItem(ref, environment);
       const what = `${item.kind} ${item.name}`;
       const from = item.paths.join(', ');
-      if (flags.has('dry-run')) {
+      if (dryRun) {
         const text = `  would move  ${sanitize(what)} from ${sanitize(from)} to ${sanitize(source)}\n`;
         return report(call, { dryRun: true, from: item.paths, to: source }, text);
       }

@@ -34,7 +34,7 @@ async function list({ terminal, json }: VerbCall, labels: LabelAdmin): Promise<n
 }
 
 async function clear(call: VerbCall, labels: LabelAdmin, id: string): Promise<number> {
-  if (call.flags.has('dry-run')) {
+  if (call.dryRun) {
     const found = (await labels.list()).find((session) => session.id === id);
     if (found === undefined) throw unknownSession(id);
     return report(call, { dryRun: true, session: found }, `  would clear  ${id}\n`);

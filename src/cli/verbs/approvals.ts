@@ -69,7 +69,7 @@ async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: 
   if (action === 'list') return list(call, store, programs);
   if (action === 'show') return show(call, store, await store.find(id));
   if (action === 'revoke') assertStanding(await store.find(id));
-  if (call.flags.has('dry-run')) return preview(call, store, await store.find(id), action);
+  if (call.dryRun) return preview(call, store, await store.find(id), action);
   assertPerson(machine.insideCall, WHAT[action]!);
   if (action === 'approve' && call.flags.has('all-like-this'))
     return approveAll(call, store, findAlike(await store.find(id), programs));

@@ -18,10 +18,9 @@ export const capabilities: Verb = {
   flags: ASKS,
   positionals: 0,
   async run(call) {
-    const { terminal, flags, json, signal, toolbox: open } = call;
+    const { terminal, flags, json, signal, toolbox: open, dryRun } = call;
     const toolbox = open();
     const { insideCall } = toolbox.machine;
-    const dryRun = flags.has('dry-run');
     const options = {
       caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
       signal,

@@ -30,8 +30,7 @@ export const clean: Verb = {
   flags: ASKS,
   positionals: 0,
   async run(call) {
-    const { flags, toolbox, signal } = call;
-    const dryRun = flags.has('dry-run');
+    const { toolbox, signal, dryRun } = call;
     if (!dryRun) await recoverIfIdle(toRecoveryEnvironment(toolbox(), signal));
     const {
       machine: { wieldHome, world },

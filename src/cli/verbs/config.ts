@@ -58,7 +58,7 @@ const PRESETS: Readonly<Record<string, { readonly path: string; readonly project
 
 /** The positionals are `homes`, an action and a directory. */
 async function configHomes(call: VerbCall): Promise<number> {
-  const { positionals, terminal, json, flags, toolbox: open } = call;
+  const { positionals, terminal, json, toolbox: open, dryRun } = call;
   const [, action = 'list', directory] = positionals;
   const toolbox = open();
   const { world } = toolbox.machine;
@@ -78,7 +78,6 @@ async function configHomes(call: VerbCall): Promise<number> {
     throw usageError(`${home} is not an agent home`, 'wield config homes shows them');
   const homes = action === 'add' ? [...others, home] : others;
   if (homes.length === 0) throw usageError('this is the last agent home', 'add another one first');
-  const dryRun = flags.has('dry-run');
   const edit = editHomes(toolbox, homes);
   const later = previewRepairs({ ...toReadOnlyEnvironment(toolbox), homes: agentHomes(homes, world) });
   if (!json) {

@@ -73,7 +73,7 @@ export const connect: Verb = {
     const name = checkServerName(String(call.flags.get('name') ?? 'wield'));
     const server = findServer(call, client, file, name, environment);
     if (call.flags.has('print')) return print(call, client, file, server);
-    if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'connecting a client');
+    if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'connecting a client');
     const store = createRecordStore(toolbox.machine.wieldHome);
     const undo = call.flags.has('undo');
     const plan = (): ConnectPlan =>
@@ -96,7 +96,7 @@ async function carryOut(
   toPlan: () => ConnectPlan,
   { toolbox, environment, undo, server, store }: ConnectTask,
 ): Promise<number> {
-  const { terminal, json, flags } = call;
+  const { terminal, json, dryRun } = call;
   const plan = toPlan();
   const { name } = server;
   const { file, scope, changed } = plan;
@@ -110,7 +110,7 @@ async function carryOut(
     terminal.out(`  ${terminal.paint('bold', client.name)}   ${shown} (${scope})\n`);
     printDiff(terminal, diff);
   }
-  const write = changed && !flags.has('dry-run');
+  const write = changed && !dryRun;
   if (write) {
     if (plan.altered) assertAsked(call, shown, name);
     const question = undo ? 'Undo the change?' : plan.replaces ? 'Replace the existing entry?' : 'Write this change?';

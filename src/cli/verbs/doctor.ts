@@ -28,12 +28,11 @@ export const doctor: Verb = {
   },
   positionals: 0,
   async run(call) {
-    const { terminal, flags, json, reserved, toolbox: open } = call;
+    const { terminal, flags, json, reserved, toolbox: open, dryRun } = call;
     // Nothing else can be checked before the state can be used.
     const toolbox = openOrFault(open);
     const unsafe = isToolError(toolbox) ? [toolbox] : listUnsafeState(toolbox.machine.wieldHome);
     if (isToolError(toolbox) || unsafe.length > 0) return printUnsafe(unsafe, terminal, json);
-    const dryRun = flags.has('dry-run');
     const repairs = flags.has('fix') ? await repair(call) : [];
     if (repairs === undefined) return 0;
     const { checks, problems, warnings } = await runDoctor(toolbox, reserved);
@@ -64,10 +63,9 @@ async function repair(call: VerbCall): Promise<readonly Repair[] | undefined> {
   const { withInstalling } = await import('../installing.js');
   return withInstalling(call, async (environment) => {
     const planned = previewRepairs(environment);
-    const dryRun = call.flags.has('dry-run');
-    if (!call.json && (dryRun || !call.flags.has('yes')))
-      printRepairs(call.terminal, planned, dryRun ? 'would' : 'fix');
-    if (dryRun || planned.length === 0) return planned;
+    if (!call.json && (call.dryRun || !call.flags.has('yes')))
+      printRepairs(call.terminal, planned, call.dryRun ? 'would' : 'fix');
+    if (call.dryRun || planned.length === 0) return planned;
     const names = planned.map(({ kind, effective }) => `${kind} ${quoteOutside(effective, 200)}`).join(', ');
     return (await confirm(call, 'Fix this?', names)) ? repairInstalled(environment) : undefined;
   });

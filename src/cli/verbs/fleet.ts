@@ -49,12 +49,12 @@ export const fleet: Verb = {
 };
 
 async function createKey(call: VerbCall): Promise<number> {
-  const { flags, toolbox } = call;
+  const { toolbox, dryRun } = call;
   const { createKeyFile, fleetKeyFile } = await import('../../fleet/key.js');
   const { wieldHome, insideCall } = toolbox().machine;
   const key = fleetKeyFile(wieldHome);
   const exists = statOrNothing(key) !== undefined;
-  if (flags.has('dry-run'))
+  if (dryRun)
     return report(
       call,
       { dryRun: true, file: key, created: !exists },
@@ -69,10 +69,9 @@ async function createKey(call: VerbCall): Promise<number> {
 
 // FLT-86
 async function rotateKey(call: VerbCall): Promise<number> {
-  const { toolbox, flags, env } = call;
+  const { toolbox, flags, env, dryRun } = call;
   const { rotateKeyFile, fleetKeyFile } = await import('../../fleet/key.js');
   const { wieldHome, insideCall, world } = toolbox().machine;
-  const dryRun = flags.has('dry-run');
   if (!dryRun) assertPerson(insideCall, 'changing the key of a fleet');
   if (env.WIELD_FLEET_KEY)
     throw usageError('the key is in WIELD_FLEET_KEY, not in a file', 'write it into fleet.key of the wield home first');

@@ -88,14 +88,14 @@ function toState(event: 'build' | 'install' | 'uninstall', item: InstalledItem |
 // Source hooks run in the sources again; an item is installed again, so that a failure changes nothing. Hooks that were
 // approved before are not asked about; `--yes` means the same as `--run-hooks` here.
 async function runAgain(call: VerbCall, target: string): Promise<number> {
-  const { terminal, json, cwd, flags } = call;
+  const { terminal, json, cwd, flags, dryRun } = call;
   const { paths } = await readInstalled(call);
   const record = target.includes('#') ? undefined : findSource(target, loadSources(paths), cwd);
   const isApproved = flags.has('yes') || flags.has('run-hooks');
   const own = { ...call, flags: isApproved ? new Map([...flags, ['run-hooks', true], ['yes', true]] as const) : flags };
   return withInstalling(own, async (environment, agree) => {
     const inventory = loadInventory(environment);
-    if (flags.has('dry-run')) return showHooksOf(call, target, record?.id, inventory);
+    if (dryRun) return showHooksOf(call, target, record?.id, inventory);
     if (record === undefined) {
       const plan = planInstall({ refs: [target], sources: [], all: false, force: true }, inventory);
       if (pendingHooks(plan.hooks, paths).length > 0 && !(await confirmPlan(own, plan, inventory, agree))) return 0;

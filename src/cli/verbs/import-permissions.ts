@@ -34,8 +34,7 @@ export async function importPermissions(call: VerbCall, client: string | undefin
     });
   const plan = toPlan();
   if (!call.json) show(call, plan, shorten);
-  const dryRun = call.flags.has('dry-run');
-  const isWritten = plan.changes.length > 0 && !dryRun;
+  const isWritten = plan.changes.length > 0 && !call.dryRun;
   const files = plan.changes.map(({ file }) => shorten(file.path)).join(' and ');
   if (isWritten) {
     if (!(await confirm(call, `Write ${count(plan.rules.length, 'rule')} to ${files}?`, files))) return 0;
@@ -48,7 +47,7 @@ export async function importPermissions(call: VerbCall, client: string | undefin
     }
   }
   const { rules, left } = plan;
-  const document = { dryRun, read: plan.read.map(({ path }) => path), rules, left, written: isWritten };
+  const document = { dryRun: call.dryRun, read: plan.read.map(({ path }) => path), rules, left, written: isWritten };
   return report(call, document, isWritten ? `  wrote  ${files}\n` : '  nothing was changed\n');
 }
 

@@ -29,7 +29,7 @@ export const importSystem: Verb = {
   positionals: 2,
   completes: ['mind', 'permissions'],
   async run(call) {
-    const { flags, positionals, terminal, json } = call;
+    const { flags, positionals, terminal, json, dryRun } = call;
     const [named, client] = positionals;
     const system = required(
       named,
@@ -43,7 +43,6 @@ export const importSystem: Verb = {
     if (system !== 'mind') throw unknownChoice('system', system, ['mind', 'permissions'], 'wield add --import');
     if (client !== undefined) throw usageError('too many arguments', 'usage: wield add --import mind');
     const state = readMindState(findMindHome(call));
-    const dryRun = flags.has('dry-run');
     const what = `${count(state.sources.length, 'source')} and ${count(state.items.length, 'item')} of ${state.home}`;
     const { homes, files } = takeLobes(call, state);
     return withInstalling(call, async (given) => {

@@ -66,7 +66,7 @@ export const init: Verb = {
   },
   positionals: 1,
   async run(call) {
-    const { terminal, json, cwd, flags, positionals, toolbox: open } = call;
+    const { terminal, json, cwd, flags, positionals, toolbox: open, dryRun } = call;
     if (flags.has('source')) return initSource(call);
     if (positionals[0] !== undefined)
       throw usageError(`unexpected argument "${sanitize(positionals[0])}"`, 'wield init --help');
@@ -86,7 +86,6 @@ export const init: Verb = {
     // A process that a tool started cannot choose (CLI-31).
     const chosen = insideCall ? [] : await chooseTasks(call, tasks);
     const hints = [...findScripts(cwd), ...findServers(toolbox)];
-    const isDry = flags.has('dry-run');
     const template = `#:schema ${schemaAddress('config', cwd, CONFIG_FILE)}\n${CONFIG}`;
     const files = [
       { name: '.agents/tools/hello', text: HELLO, mode: 0o755, about: 'a shell script with a comment header' },
@@ -97,21 +96,21 @@ export const init: Verb = {
     for (const { file, has, command } of hints.slice(0, MAX_HINTS)) lines.push(['found', `${has} in ${file}`, command]);
     for (const { name, text, mode, about } of hasTasks || chosen.length > 0 ? [] : files) {
       const path = join(cwd, name);
-      if (!isDry) mkdirOrFail(dirname(path));
-      const made = isDry ? !existsSync(path) : writeNew(path, text, mode);
+      if (!dryRun) mkdirOrFail(dirname(path));
+      const made = dryRun ? !existsSync(path) : writeNew(path, text, mode);
       if (made) created.push(name);
-      lines.push([made ? (isDry ? 'create' : 'created') : 'exists', name, made ? about : 'not changed']);
+      lines.push([made ? (dryRun ? 'create' : 'created') : 'exists', name, made ? about : 'not changed']);
     }
     if (hasTasks) lines.push(['exists', CONFIG_FILE, 'not changed']);
     if (chosen.length > 0) {
       const isNew = !existsSync(join(cwd, CONFIG_FILE));
-      if (!isDry) {
+      if (!dryRun) {
         mkdirOrFail(agents);
         await writeTasks(call, toolbox, { files: tasks, chosen, template });
       }
       if (isNew) created.push(CONFIG_FILE);
       const about = `${isNew ? 'settings, with' : 'added'} ${count(chosen.length, 'task')} in [tasks]`;
-      lines.push([`${isNew ? 'create' : 'change'}${isDry ? '' : 'd'}`, CONFIG_FILE, about]);
+      lines.push([`${isNew ? 'create' : 'change'}${dryRun ? '' : 'd'}`, CONFIG_FILE, about]);
     }
     const document = {
       workdir: cwd,
@@ -119,7 +118,7 @@ export const init: Verb = {
       ...(tasks.length + hints.length === 0 ? {} : { found: { tasks: tasks.map(toTaskJson), others: hints } }),
       ...(tasks.length === 0 ? {} : { offered: chosen.map(({ name }) => name) }),
     };
-    if (isDry) {
+    if (dryRun) {
       const wouldTrust = !insideCall && !trust.isTrusted(cwd) && found === undefined;
       if (json) return printJson(terminal, { ok: true, dryRun: true, ...document, trusted: wouldTrust });
       if (wouldTrust) lines.push(['trust', 'this workspace', '']);
@@ -173,13 +172,13 @@ const MANIFEST = `[source]
 `;
 
 async function initSource(call: VerbCall): Promise<number> {
-  const { cwd, positionals, flags } = call;
+  const { cwd, positionals, dryRun } = call;
   const directory = resolve(cwd, positionals[0] ?? '.');
   const { MANIFEST_FILES } = await import('../../install/sources/load-manifest.js');
   const existing = MANIFEST_FILES.find((name) => existsSync(join(directory, name)));
   const file = existing ?? 'wield.toml';
   const created = existing === undefined ? [file] : [];
-  if (flags.has('dry-run')) {
+  if (dryRun) {
     const text = `  ${existing === undefined ? 'create' : 'exists'}   ${sanitize(join(directory, file))}\n`;
     return report(call, { dryRun: true, workdir: directory, created }, text);
   }

@@ -49,7 +49,7 @@ export const install: Verb = {
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
-    const { flags, positionals, terminal, json } = call;
+    const { flags, positionals, terminal, json, dryRun } = call;
     const all = flags.has('all');
     if (flags.has('frozen')) return frozen(call);
     if (positionals.length === 0 && !all)
@@ -66,7 +66,6 @@ export const install: Verb = {
         .map((name) => findSource(name, loadSources(environment.paths), call.cwd).id);
       const plan = planInstall({ refs: positionals, sources, all, force: flags.has('force') }, inventory);
       const { planned, hooks } = plan;
-      const dryRun = flags.has('dry-run');
       if (!json && (dryRun || !flags.has('yes'))) showPlan(terminal, plan, inventory);
       if (!json && dryRun) showHooks(terminal, hooks);
       if (!dryRun && planned.length > 0 && !(await confirmPlan(call, plan, inventory, agree))) return 0;
@@ -92,11 +91,10 @@ export const install: Verb = {
 };
 
 async function frozen(call: VerbCall): Promise<number> {
-  const { flags, positionals, terminal, json } = call;
+  const { flags, positionals, terminal, json, dryRun } = call;
   if (positionals.length > 0 || flags.has('all') || flags.has('accept'))
     throw usageError('--frozen installs the whole lock', 'omit items and other flags: wield install --frozen');
   const { workdir } = call.toolbox().workspace;
-  const dryRun = flags.has('dry-run');
   const install = async (environment: InstallEnvironment, agree: AgreeToHooks): Promise<number> => {
     const file = findLock(workdir, environment.lockFile);
     const { plan, applied, inventory, done } = await installFrozen(file, flags.has('force'), environment, {
@@ -128,8 +126,7 @@ async function frozen(call: VerbCall): Promise<number> {
 }
 
 async function accept(call: VerbCall, environment: InstallEnvironment): Promise<number> {
-  const { positionals, json, terminal, flags } = call;
-  const dryRun = flags.has('dry-run');
+  const { positionals, json, terminal, dryRun } = call;
   const chosen = selectInstalled(positionals, loadInstalled(environment.paths));
   const names = chosen.map(nameOf).join(', ');
   const modified = chosen.filter((item) => isModified(item, environment.paths));

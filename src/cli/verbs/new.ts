@@ -32,7 +32,7 @@ export const newTool: Verb = {
   },
   positionals: 1,
   async run(call) {
-    const { terminal, json, cwd, flags, positionals } = call;
+    const { terminal, json, cwd, flags, positionals, dryRun } = call;
     const name = required(positionals[0], 'name; usage: wield new NAME', 'wield new --help');
     if (!isToolName(name) || name.includes(':'))
       throw usageError(`"${quoteOutside(name, 60)}" is not a tool name`, describeName(name));
@@ -40,7 +40,7 @@ export const newTool: Verb = {
     if (kinds.length > 1) throw usageError(`--${kinds[0]} and --${kinds[1]} exclude each other`, 'choose one');
     const [kind = 'bash'] = kinds;
     const files = kind === 'openapi' ? await documentFiles(call, name) : toFiles(name, kind, cwd);
-    if (flags.has('dry-run')) {
+    if (dryRun) {
       assertNew(cwd, files);
       const created = files.map(({ path }) => path);
       const text = created.map((path) => `  create   ${path}\n`).join('');

@@ -29,12 +29,11 @@ export const remove: Verb = {
   positionals: 1,
   completes: 'tools',
   async run(call) {
-    const { flags, positionals, terminal, json, cwd } = call;
+    const { flags, positionals, terminal, json, cwd, dryRun } = call;
     const [named] = positionals;
     const toolbox = call.toolbox();
     const { wieldHome, insideCall, world } = toolbox.machine;
-    const isDry = flags.has('dry-run');
-    if (!isDry) assertPerson(insideCall, 'removing a tool');
+    if (!dryRun) assertPerson(insideCall, 'removing a tool');
     const shorten = (path: string): string => spellOut(shortenPath(path, cwd, world.home));
     // Your own tools are outside the project (CLI-31).
     const mayChange = async (question: string, paths: readonly string[]): Promise<boolean> => {
@@ -44,19 +43,19 @@ export const remove: Verb = {
     };
     if (flags.has('undo')) {
       const { name: last, paths } = findLast(wieldHome, named);
-      if (!isDry && !(await mayChange(`Bring back ${last}?`, paths))) return 0;
-      if (!isDry) await renewTrust(toolbox, () => restoreLast(wieldHome, last));
-      const text = paths.map((path) => `  ${isDry ? 'would restore' : 'restored'}  ${shorten(path)}\n`).join('');
-      return report(call, { name: last, dryRun: isDry, restored: paths }, text);
+      if (!dryRun && !(await mayChange(`Bring back ${last}?`, paths))) return 0;
+      if (!dryRun) await renewTrust(toolbox, () => restoreLast(wieldHome, last));
+      const text = paths.map((path) => `  ${dryRun ? 'would restore' : 'restored'}  ${shorten(path)}\n`).join('');
+      return report(call, { name: last, dryRun, restored: paths }, text);
     }
     const name = required(named, 'name; usage: wield remove NAME', 'wield list shows the tools');
     const found = await findFiles(toolbox, name);
     if (found === undefined) return removeOther(call, name, toolbox);
-    if (!isDry && !(await mayChange(`Remove ${name}?`, found.paths))) return 0;
-    if (!isDry) await renewTrust(toolbox, () => moveToRemoved(wieldHome, name, found.paths, world.now()));
-    const lines = found.paths.map((path) => `  ${isDry ? 'would remove' : 'removed'}  ${shorten(path)}\n`);
-    const text = lines.join('') + (isDry ? '' : '  Undo     wield remove --undo\n');
-    return report(call, { name, dryRun: isDry, tools: found.tools, removed: found.paths }, text);
+    if (!dryRun && !(await mayChange(`Remove ${name}?`, found.paths))) return 0;
+    if (!dryRun) await renewTrust(toolbox, () => moveToRemoved(wieldHome, name, found.paths, world.now()));
+    const lines = found.paths.map((path) => `  ${dryRun ? 'would remove' : 'removed'}  ${shorten(path)}\n`);
+    const text = lines.join('') + (dryRun ? '' : '  Undo     wield remove --undo\n');
+    return report(call, { name, dryRun, tools: found.tools, removed: found.paths }, text);
   },
 };
 

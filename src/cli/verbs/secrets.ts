@@ -52,8 +52,8 @@ async function listSecrets(call: VerbCall, extra: string | undefined): Promise<n
 }
 
 async function setSecret(call: VerbCall, name: string): Promise<number> {
-  const { terminal, flags, json, signal } = call;
-  if (flags.has('dry-run')) return report(call, { name, dryRun: true }, `would set  ${name}\n`);
+  const { terminal, flags, json, signal, dryRun } = call;
+  if (dryRun) return report(call, { name, dryRun: true }, `would set  ${name}\n`);
   assertPerson(call.toolbox().machine.insideCall, 'setting a secret');
   // A value that is typed is a confirmation.
   const isTyped = !json && terminal.canAsk && !flags.has('yes');
@@ -76,7 +76,7 @@ async function removeSecret(call: VerbCall, name: string): Promise<number> {
   const names = await readNames(call);
   if (!names.includes(name))
     throw new ToolError('not_found', `the keychain has no secret "${name}"`, { hint: 'wield secrets list' });
-  if (call.flags.has('dry-run')) return report(call, { name, dryRun: true }, `would remove  ${name}\n`);
+  if (call.dryRun) return report(call, { name, dryRun: true }, `would remove  ${name}\n`);
   if (!(await confirm(call, `Remove ${name} from the keychain?`, name))) return 0;
   await runSecretCommand(keychainOf(placeOf(call).world.platform).remove(name), placeOf(call));
   return report(call, { name }, `removed  ${name}\n`);

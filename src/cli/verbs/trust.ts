@@ -29,7 +29,7 @@ export const trust: Verb = {
     const [named] = call.positionals;
     const toolbox = call.toolbox(named === undefined ? {} : { workdir: resolve(call.cwd, named) });
     if (call.flags.has('revoke')) return revoke(call, toolbox.workspace.workdir);
-    if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'trusting');
+    if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'trusting');
     return grant(call, toolbox.workspace.workdir);
   },
 };
@@ -55,10 +55,9 @@ async function listTrusted(call: VerbCall): Promise<number> {
 
 // Shows what will be runnable before it asks or writes anything (POL-33).
 async function grant(call: VerbCall, workdir: string): Promise<number> {
-  const { terminal, json, flags, toolbox: open } = call;
+  const { terminal, json, toolbox: open, dryRun } = call;
   const toolbox = open();
   const trustStore = toolbox.state.trust;
-  const isDry = flags.has('dry-run');
   const at = new Date(terminal.io.now());
   const shown = describeWorkspace(workdir, at);
   const changes = trustStore
@@ -72,7 +71,7 @@ async function grant(call: VerbCall, workdir: string): Promise<number> {
     }
     printRunnable(terminal, found);
   }
-  if (!isDry && !trustStore.isTrusted(workdir)) {
+  if (!dryRun && !trustStore.isTrusted(workdir)) {
     if (!(await confirm(call, `Trust ${workdir}?`, workdir))) return 0;
     assertUnchanged(shown, describeWorkspace(workdir, at), workdir);
     await trustStore.trust(workdir, at);
@@ -80,10 +79,10 @@ async function grant(call: VerbCall, workdir: string): Promise<number> {
   if (json) {
     const { tools, ...rest } = found;
     const names = tools.map(({ name }) => name);
-    const trusted = isDry ? trustStore.isTrusted(workdir) : true;
+    const trusted = dryRun ? trustStore.isTrusted(workdir) : true;
     return printJson(terminal, { ok: true, directory: workdir, trusted, changes, tools: names, files: tools, ...rest });
   }
-  if (isDry) terminal.out(`  Models could call its ${describe(found)}. wield trust does it.\n`);
+  if (dryRun) terminal.out(`  Models could call its ${describe(found)}. wield trust does it.\n`);
   else {
     terminal.out(`  trusted  ${workdir}\n`);
     terminal.out(`  Models can now call its ${describe(found)}. wield trust --revoke undoes it.\n`);
@@ -99,10 +98,9 @@ function describe({ tools, servers }: Runnable): string {
 // Narrows, so it does not ask (CLI-31).
 async function revoke(call: VerbCall, workdir: string): Promise<number> {
   const trustStore = call.toolbox().state.trust;
-  const isDry = call.flags.has('dry-run');
   const isRecorded = trustStore.isRecorded(workdir);
-  const revoked = isDry ? false : await trustStore.revoke(workdir);
+  const revoked = call.dryRun ? false : await trustStore.revoke(workdir);
   const done = revoked ? `  revoked  ${workdir}\n` : `  ${workdir} was not trusted\n`;
-  const text = isDry && isRecorded ? `  would revoke  ${workdir}\n` : done;
-  return report(call, { directory: workdir, trusted: isDry && isRecorded, revoked }, text);
+  const text = call.dryRun && isRecorded ? `  would revoke  ${workdir}\n` : done;
+  return report(call, { directory: workdir, trusted: call.dryRun && isRecorded, revoked }, text);
 }

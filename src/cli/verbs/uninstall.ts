@@ -22,7 +22,7 @@ export const uninstall: Verb = {
   flags: REMOVE_FLAGS,
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
-    const { flags, positionals, terminal, json } = call;
+    const { positionals, terminal, json, dryRun } = call;
     required(positionals[0], 'item; usage: wield uninstall <item…>', 'wield list --installed shows the items');
     // A wrong name is reported before it matters who asks.
     planUninstall(positionals, loadInventory(await readInstalled(call)));
@@ -33,7 +33,7 @@ export const uninstall: Verb = {
       // Local changes are lost, so they are shown.
       const modified = plan.removed.filter((item) => isModified(item, environment.paths));
       const document = {
-        dryRun: flags.has('dry-run'),
+        dryRun,
         removed: plan.removed.map(toInstalledJson),
         modified: modified.map(nameOf),
         dependents: dependents.map(toInstalledJson),
@@ -44,16 +44,16 @@ export const uninstall: Verb = {
           terminal.err(`  ${terminal.paint('yellow', 'changed', 'err')}  locally: ${nameOf(item)}\n`);
         for (const item of dependents)
           terminal.err(`  ${terminal.paint('yellow', 'needed', 'err')}  by ${item.kind} ${item.effective}\n`);
-        if (flags.has('dry-run')) showHooks(terminal, plan.hooks);
+        if (dryRun) showHooks(terminal, plan.hooks);
       }
-      if (!flags.has('dry-run')) {
+      if (!dryRun) {
         const what = plan.removed.map(nameOf).join(', ');
         const needed = dependents.length === 0 ? '' : `, needed by ${dependents.map(nameOf).join(', ')}`;
         const question = dependents.length === 0 ? `Remove ${what}?` : `Remove ${what} anyway?`;
         if (!(await confirm(call, question, `${what}${needed}`))) return 0;
         await applyPlan(plan, true, inventory);
       }
-      const did = flags.has('dry-run') ? 'would remove' : 'removed';
+      const did = dryRun ? 'would remove' : 'removed';
       return report(call, document, plan.removed.map((item) => `  ${did}  ${nameOf(item)}\n`).join(''));
     });
   },
@@ -67,7 +67,7 @@ export const removeSource: Verb = {
   flags: REMOVE_FLAGS,
   positionals: 1,
   async run(call) {
-    const { flags, positionals, cwd } = call;
+    const { positionals, cwd, dryRun } = call;
     const usage = 'source; usage: wield remove --source <source>';
     const named = required(positionals[0], usage, 'wield list --sources shows them');
     findWithNested(named, loadSources((await readInstalled(call)).paths), cwd);
@@ -76,15 +76,15 @@ export const removeSource: Verb = {
       const names = records.map(({ id }) => id);
       const inventory = loadInventory(environment);
       const plan = planRemoval(names, inventory);
-      if (!flags.has('dry-run')) {
+      if (!dryRun) {
         const what = `${names.join(', ')} with ${count(plan.removed.length, 'installed item')}`;
         if (!(await confirm(call, `Remove ${what}?`, what))) return 0;
         await applyPlan(plan, true, inventory);
         for (const record of records) await dropSource(record, environment);
       }
-      const did = flags.has('dry-run') ? 'would remove' : 'removed';
+      const did = dryRun ? 'would remove' : 'removed';
       const document = {
-        dryRun: flags.has('dry-run'),
+        dryRun,
         sources: names,
         removed: plan.removed.map(toInstalledJson),
       };

@@ -48,7 +48,7 @@ export const upgrade: Verb = {
   },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
-    const { flags, terminal, json } = call;
+    const { flags, terminal, json, dryRun } = call;
     const named = chooseServers(call, call.positionals);
     const positionals = call.positionals.filter((name) => !named.includes(name));
     const isForServers = !flags.has('offline') && (named.length > 0 || positionals.length === 0);
@@ -60,7 +60,7 @@ export const upgrade: Verb = {
         printJson(terminal, {
           ok: broken === undefined,
           ...(broken && { error: broken.error.toJSON() }),
-          dryRun: flags.has('dry-run'),
+          dryRun,
           ...rest,
         });
       else if (servers.length + failed.length === 0) terminal.out('  everything is up to date\n');
@@ -71,7 +71,6 @@ export const upgrade: Verb = {
       const inventory = loadInventory(environment);
       const plan = planUpgrade(positionals, flags.has('force'), inventory);
       const { hooks, removed } = plan;
-      const dryRun = flags.has('dry-run');
       let items: readonly AppliedItem[] = previewPlan(plan, inventory);
       if (!json) {
         printPreview(terminal, items, plan, inventory);
@@ -114,7 +113,7 @@ export const upgrade: Verb = {
       return statusOf(plan) || (broken === undefined ? 0 : exitStatus(broken.error.code));
     };
     // Without consent not even a fetch is kept: the next run would compare with it.
-    return withInstalling(call, upgradeItems, { copies: flags.has('dry-run') || !mayConfirm(call) });
+    return withInstalling(call, upgradeItems, { copies: dryRun || !mayConfirm(call) });
   },
 };
 
@@ -194,10 +193,9 @@ export const sync: Verb = {
   flags: { accept: toggle('Accept a tag that moved, or another signer'), 'run-hooks': RUN_HOOKS, ...ASKS },
   positionals: Number.POSITIVE_INFINITY,
   async run(call) {
-    const { flags, positionals, terminal, json, cwd } = call;
+    const { flags, positionals, terminal, json, cwd, dryRun } = call;
     const known = loadSources((await readInstalled(call)).paths);
     for (const name of positionals) findSource(name, known, cwd);
-    const dryRun = flags.has('dry-run');
     const fetchAll = async (environment: InstallEnvironment): Promise<number> => {
       const all = loadSources(environment.paths);
       const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));

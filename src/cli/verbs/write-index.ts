@@ -16,14 +16,14 @@ export const writeIndex: Verb = {
   flags: { clean: toggle('Remove the index'), ...ASKS },
   positionals: 1,
   async run(call) {
-    const { positionals, flags, cwd, toolbox } = call;
+    const { positionals, flags, cwd, toolbox, dryRun } = call;
     const directory = resolve(cwd, positionals[0] ?? '.');
     if (!statOrNothing(directory)?.isDirectory()) {
       throw new ToolError('not_found', `directory not found: ${directory}`, {
         hint: 'pass a directory of skills',
       });
     }
-    if (flags.has('dry-run')) {
+    if (dryRun) {
       const file = toolbox().state.shippedIndex.fileOf(directory);
       const does = !flags.has('clean') || statOrNothing(file) !== undefined;
       const what = flags.has('clean') ? 'remove' : 'write';

@@ -510,6 +510,7 @@ describe('the command', () => {
       positionals: [],
       rest: [],
       json: args.json === true,
+      dryRun: args['dry-run'] === true,
       cwd: workspace.dir,
       env: workspace.env,
       reserved: new Set(),

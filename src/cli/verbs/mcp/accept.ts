@@ -33,17 +33,16 @@ export const accept: McpAction = {
   async run(call, [given, ...named]) {
     const name = requireName(given, 'accept');
     const toolbox = call.toolbox();
-    const dry = call.flags.has('dry-run');
-    if (!dry) assertPerson(toolbox.machine.insideCall, 'accepting a changed tool');
+    if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'accepting a changed tool');
     const state = findState(toolbox, name);
     const { installed } = state.server;
     const isOther = installed !== undefined && (!installed.accepted || installed.files.some(isChanged));
     if (isOther || (installed !== undefined && call.repeated('set').length > 0))
-      return acceptInstalled(call, state.server, dry);
+      return acceptInstalled(call, state.server);
     const changed = choose(toolbox, state, named);
     if (!call.json) show(call, changed);
     const question = changed.length === 1 ? 'Approve this change?' : 'Approve these changes?';
-    const isAccepted = changed.length > 0 && !dry;
+    const isAccepted = changed.length > 0 && !call.dryRun;
     if (isAccepted && !(await confirm(call, question, spellOut(name)))) return 0;
     if (isAccepted) await toolbox.state.upstreams.approve(changed.map(({ tool }) => tool));
     const tools = changed.map(({ tool, diff }) => ({ name: tool.name, diff }));
@@ -96,7 +95,7 @@ function show({ terminal }: VerbCall, changed: Changed): void {
 }
 
 /** Returns the exit status. The acceptance is bound to the entry and to the files of its plugin (INS-62, INS-68). */
-async function acceptInstalled(call: VerbCall, server: ServerEntry, dry: boolean): Promise<number> {
+async function acceptInstalled(call: VerbCall, server: ServerEntry): Promise<number> {
   const { terminal, json } = call;
   const { machine } = call.toolbox();
   const { name } = server;
@@ -113,7 +112,7 @@ async function acceptInstalled(call: VerbCall, server: ServerEntry, dry: boolean
     ...changed.map(({ path }): [string, string] => ['changed', `files in ${path}`]),
   ];
   if (!json) for (const [label, text] of facts) terminal.out(`  ${label.padEnd(8)} ${spellOut(text)}\n`);
-  const isAccepted = !dry;
+  const isAccepted = !call.dryRun;
   if (isAccepted) {
     if (!(await confirm(call, 'Start it when its tools are needed?', spellOut(name)))) return 0;
     const digest = digestServer(entry, files);

@@ -50,7 +50,6 @@ export const add: McpAction = {
   positionals: Number.POSITIVE_INFINITY,
   async run(call, positionals) {
     const toolbox = call.toolbox();
-    const isDry = call.flags.has('dry-run');
     const scope = readScope(call) ?? 'user';
     const {
       name,
@@ -61,7 +60,7 @@ export const add: McpAction = {
       optional = [],
       origin,
     } = await readWanted(call, positionals, toolbox);
-    if (!isDry) assertPerson(toolbox.machine.insideCall, 'adding a server');
+    if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'adding a server');
     if (bundle !== undefined) return addBundle(call, bundle);
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);
@@ -86,7 +85,7 @@ export const add: McpAction = {
     const diff = (edit.changed ? diffOf(edit) : []).map((line) =>
       line.startsWith('+') ? spellOut(line) : toShownDiff([line])[0]!,
     );
-    const isWritten = edit.changed && !isDry;
+    const isWritten = edit.changed && !call.dryRun;
     const { terminal } = call;
     if (!call.json) {
       warnIfMissing(terminal, command[0], toolbox);
@@ -287,20 +286,19 @@ const UNUSED = ['name', 'env', 'header', 'scope'];
 
 /** Returns the exit status. The server is untrusted until a person accepts it, like that of a plugin (INS-62). */
 async function addBundle(call: VerbCall, { url, sha256 }: NonNullable<RegistryServer['bundle']>): Promise<number> {
-  const { flags, terminal, json, cwd } = call;
+  const { flags, terminal, json, cwd, dryRun } = call;
   const unused = UNUSED.find((name) => flags.has(name));
   if (unused !== undefined)
     throw usageError(
       `the server is a bundle, which is installed without --${unused}`,
       'wield mcp accept asks for values',
     );
-  const isDry = flags.has('dry-run');
   if (!json)
     terminal.out(
-      `  ${isDry ? 'would install' : 'bundle       '}  ${quoteOutside(url, 300)}\n  sha256         ${sha256}\n`,
+      `  ${dryRun ? 'would install' : 'bundle       '}  ${quoteOutside(url, 300)}\n  sha256         ${sha256}\n`,
     );
-  else if (isDry) printJson(terminal, { ok: true, bundle: url, sha256, written: false });
-  if (isDry || !(await confirm(call, 'Install it?', quoteOutside(url, 300)))) return 0;
+  else if (dryRun) printJson(terminal, { ok: true, bundle: url, sha256, written: false });
+  if (dryRun || !(await confirm(call, 'Install it?', quoteOutside(url, 300)))) return 0;
   return withInstalling(call, async (environment) => {
     const pin = { to: 'commit', name: sha256 } as const;
     const { added } = await addSource({ source: url, cwd, roots: [], pin }, environment);

@@ -45,7 +45,7 @@ export const importServers: McpAction = {
     const environment = findClientEnvironment(toolbox);
     if (from === undefined) return listSources(call, environment);
     const sources = findNamedSources(from, call, environment);
-    if (!call.flags.has('dry-run')) assertPerson(toolbox.machine.insideCall, 'importing servers');
+    if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'importing servers');
     const toPlan = (pins: ImportPins): ImportPlan =>
       planImport(sources, {
         environment,
@@ -61,7 +61,7 @@ export const importServers: McpAction = {
     const plan = toPlan(pins);
     assertAllowed(plan, toolbox);
     if (!call.json) show(call, plan, environment);
-    const write = plan.written.length > 0 && !call.flags.has('dry-run');
+    const write = plan.written.length > 0 && !call.dryRun;
     const file = shortenPath(plan.destination.path, environment.workdir, environment.home);
     if (write) {
       if (!(await confirm(call, `Write ${count(plan.written.length, 'server')} to ${file}?`, file))) return 0;

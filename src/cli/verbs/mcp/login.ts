@@ -32,8 +32,8 @@ const MAX_ADDRESS = 4096;
 
 /** Logs in to a server whose references were expanded. */
 export async function loginTo(call: VerbCall, server: HttpServer): Promise<number> {
-  const { terminal, flags, signal } = call;
-  if (flags.has('dry-run')) return printDryRun(call, server, 'log in to');
+  const { terminal, flags, signal, dryRun } = call;
+  if (dryRun) return printDryRun(call, server, 'log in to');
   const { wieldHome, world, insideCall } = call.toolbox().machine;
   const { createFetch } = call.toolbox().state.network;
   assertPerson(insideCall, 'logging in');
@@ -112,7 +112,7 @@ export const logout: McpAction = {
 
 /** Logs out of a server whose references were expanded. */
 export async function logoutOf(call: VerbCall, server: HttpServer): Promise<number> {
-  if (call.flags.has('dry-run')) return printDryRun(call, server, 'log out of');
+  if (call.dryRun) return printDryRun(call, server, 'log out of');
   const { wieldHome, world, insideCall } = call.toolbox().machine;
   const { createFetch } = call.toolbox().state.network;
   assertPerson(insideCall, 'logging out');

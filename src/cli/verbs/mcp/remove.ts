@@ -21,8 +21,7 @@ export const remove: McpAction = {
   async run(call, [named]) {
     const name = requireName(named, 'remove');
     const toolbox = call.toolbox();
-    const isDry = call.flags.has('dry-run');
-    if (!isDry) assertPerson(toolbox.machine.insideCall, 'removing a server');
+    if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'removing a server');
     const scope = readScope(call) ?? findScope(toolbox, name);
     const edit = editServer(scope, findClientEnvironment(toolbox), name, undefined);
     const file = shortPath(edit.file.path, toolbox);
@@ -31,7 +30,7 @@ export const remove: McpAction = {
         hint: 'wield mcp shows where each server is configured',
       });
     }
-    const { terminal, json } = call;
+    const { terminal, json, dryRun } = call;
     const diff = toShownDiff(diffOf(edit));
     if (!json) {
       terminal.out(`  ${terminal.paint('bold', file)}\n`);
@@ -39,8 +38,8 @@ export const remove: McpAction = {
     }
     const environment = findClientEnvironment(toolbox);
     const secrets = findUnusedSecrets(edit, environment, toolbox.machine.wieldHome);
-    if (!isDry && !(await confirm(call, 'Remove it?', file))) return 0;
-    const isWritten = !isDry;
+    if (!dryRun && !(await confirm(call, 'Remove it?', file))) return 0;
+    const isWritten = !dryRun;
     const { path } = edit.file;
     if (isWritten)
       await changeConfig(call, path, () => {
