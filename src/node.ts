@@ -74,7 +74,7 @@ import { createNotifier } from './state/notify.js';
 import type { State } from './state/state.js';
 import { createTelemetry, type MeteredTelemetry } from './telemetry/index.js';
 import { createServerList } from './upstream/entries/servers.js';
-import { createUpstreams, toServerAdmin, type Upstreams } from './upstream/index.js';
+import { createUpstreams, type Upstreams } from './upstream/index.js';
 import { createReadProxyAuth, createWithVariables } from './upstream/variables.js';
 import { createMachine, readVersion, type ToolboxMachine } from './workspace/machine.js';
 import { createBoundaries, createPlaces, findOwner, findTops } from './workspace/places.js';
@@ -494,7 +494,7 @@ function toState(from: StateParts): ToolboxState {
       directory: recorder.directory,
       findFault: () => recorder.findFault(snapshot().settings.audit),
     },
-    upstreams: toServerAdmin(upstreams, snapshot),
+    upstreams: upstreams.administer(snapshot),
     formats: [...new Set(formats.map(({ name, shownAs = name }) => shownAs)), 'upstream', 'builtin'],
     taskFormats: formats.filter(({ places }) => places.includes('tasks')),
     shippedIndex: {

@@ -9,7 +9,6 @@ import { memoize } from '../core/memoize.js';
 import type { HttpPlan } from '../core/plan.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
-import type { Settings } from '../core/settings.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { compareText } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
@@ -64,59 +63,37 @@ export interface Upstreams {
   readonly executor: Executor<'remote'>;
   /** Expands the credentials of a request, which the user's configuration writes like those of a server. */
   expandCredentials(plan: HttpPlan, scope: Pick<CallScope, 'snapshot' | 'options'>): Promise<ExpandedCredentials>;
+  /** Returns what a person can do with the servers, each time as of the snapshot of that moment. */
+  administer(snapshot: () => Snapshot): ServerAdmin;
+  /** Pins tools as they are now. */
+  approve(tools: readonly Tool[], snapshot: Snapshot): Promise<void>;
+}
+
+/** The upstream servers of the workspace, as of now. */
+export interface ServerAdmin {
   /** The configuration files that define servers. */
   readonly files: readonly string[];
   /**
-   * Connects to a server to list its tools, ignoring earlier failures; `refresh` starts it again if no other session uses
-   * it, `restart` ends it first. Throws if that fails.
+   * Connects to a server to list its tools, ignoring earlier failures: `refresh` starts it again if no other session uses
+   * it, `restart` ends it first. Throws if it cannot be started.
    */
-  refresh(server: ServerEntry, snapshot: Snapshot, how?: 'list' | 'refresh' | 'restart'): Promise<void>;
+  refresh(server: ServerEntry, how?: 'refresh' | 'restart'): Promise<void>;
   /** Describes the last connection of this process to a server. */
   connection(server: ServerEntry): Promise<ConnectionState | undefined>;
   /** Returns the state of each server, disabled ones last; starts nothing. */
-  states(snapshot: Snapshot): readonly ServerState[];
+  states(): readonly ServerState[];
   /** Returns the changed tools of a server with a diff to their approved definitions. */
   changes(state: ServerState): readonly ChangedTool[];
-  /** Approves the current definitions of tools. */
-  approve(tools: readonly Tool[], snapshot: Snapshot): Promise<void>;
+  /** Pins tools as they are now. */
+  approve(tools: readonly Tool[]): Promise<void>;
   /** Compares the tools that were listed of two versions of a server. */
   compare(before: ServerEntry, after: ServerEntry): readonly ToolDifference[];
   /** Forgets that a server could not be started. */
   forgetFailure(server: ServerEntry): void;
-  /** Throws `denied` if no list allows a server (POL-41). */
-  assertAllowed(server: ServerEntry, settings: Settings, known?: KnownServer): void;
+  /** Throws `denied` if no list of the configuration allows a server (POL-41). */
+  assertAllowed(server: ServerEntry, known?: KnownServer): void;
   /** Remembers the entry that a registry gave for a name. */
   readonly addOrigin: RegistryOrigins['add'];
-}
-
-/** The upstream servers of the workspace, as of now. */
-export interface ServerAdmin
-  extends Pick<Upstreams, 'files' | 'changes' | 'compare' | 'forgetFailure' | 'connection' | 'addOrigin'> {
-  /** Starts a server to list its tools; `restart` ends it first. Throws if it cannot be started. */
-  refresh(server: ServerEntry, how?: 'refresh' | 'restart'): Promise<void>;
-  /** Returns the state of each server, disabled ones last; starts nothing. */
-  states(): readonly ServerState[];
-  /** Pins tools as they are now. */
-  approve(tools: readonly Tool[]): Promise<void>;
-  /** Throws `denied` if no list of the configuration allows a server. */
-  assertAllowed(server: ServerEntry, known?: KnownServer): void;
-}
-
-export function toServerAdmin(upstreams: Upstreams, snapshot: () => Snapshot): ServerAdmin {
-  const { files, changes, compare, states, refresh, connection, approve, forgetFailure, assertAllowed, addOrigin } =
-    upstreams;
-  return {
-    files,
-    changes,
-    compare,
-    forgetFailure,
-    connection,
-    addOrigin,
-    assertAllowed: (server, known) => assertAllowed(server, snapshot().settings, known),
-    states: () => states(snapshot()),
-    refresh: (server, how = 'refresh') => refresh(server, snapshot(), how),
-    approve: (tools) => approve(tools, snapshot()),
-  };
 }
 
 export interface ChangedTool {
@@ -160,7 +137,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       throw redactError(toToolError(error), serverSecrets.of(server.name));
     }
   };
-  const refresh: Upstreams['refresh'] = (server, snapshot, how = 'list') =>
+  const refresh = (server: ServerEntry, snapshot: Snapshot, how: 'list' | 'refresh' | 'restart' = 'list') =>
     withPool(server, snapshot, async (pool, { user, ...settings }) => {
       // The list is that of this machine's login for users who have none (IDN-23).
       const isOwn = user !== undefined && (!isPerUser(server) || hasLogin(server, user, snapshot, options));
@@ -203,6 +180,18 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   });
 
   const subscriptions = createServerSubscriptions({ keyOf: configurationOf, acquire, debug: world.debug });
+  const statesOf = (snapshot: Snapshot): readonly ServerState[] => [
+    ...format.states(snapshot),
+    ...snapshot.servers.blocked.map(
+      ({ server, block }): ServerState => ({ server, block, state: 'blocked', tools: [], changed: [] }),
+    ),
+    ...snapshot.servers.disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
+  ];
+  const approve: Upstreams['approve'] = async (tools, { servers }) => {
+    await pins.pin(tools, new Date(world.now()));
+    for (const server of servers.servers) format.listings.reviewAgain(server);
+    onChange();
+  };
   const describe = (server: ServerEntry, uri: string): Tool => describeUnlisted(server, uri, configurationOf(server));
 
   return {
@@ -211,35 +200,29 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     instructions: (snapshot) => joinInstructions(format, snapshot),
     executor,
     expandCredentials: createCredentials(join(wieldHome, 'config.toml'), world),
-    files: options.servers.files,
-    refresh,
-    connection: async (server) => (await loaded)?.pool.describe(server),
-    states: (snapshot) => [
-      ...format.states(snapshot),
-      ...snapshot.servers.blocked.map(
-        ({ server, block }): ServerState => ({ server, block, state: 'blocked', tools: [], changed: [] }),
-      ),
-      ...snapshot.servers.disabled.map((server): ServerState => ({ server, state: 'off', tools: [], changed: [] })),
-    ],
-    changes: ({ tools, all = tools, changed }) =>
-      findChanges(all.filter(({ name }) => changed.includes(name)).map(withDigest), pins),
-    compare: (before, after) => {
-      const [old, now] = [before, after].map((server) => describeAll(format.listings.stored(server)?.tools ?? []));
-      return compareTools(old!, now!);
-    },
-    forgetFailure: format.listings.forgetFailure,
-    addOrigin: options.servers.origins.add,
-    assertAllowed(server, settings, { resolved, registry } = {}) {
-      const block = options.servers.findBlock(server, settings, registry);
-      if (block !== undefined) throw blocked(server, block);
-      if (resolved !== undefined)
-        assertAllowed(server, resolved, settings, { world, registryOf: options.servers.origins.of });
-    },
-    async approve(tools, { servers }) {
-      await pins.pin(tools, new Date(world.now()));
-      for (const server of servers.servers) format.listings.reviewAgain(server);
-      onChange();
-    },
+    approve,
+    administer: (snapshot) => ({
+      files: options.servers.files,
+      refresh: (server, how = 'refresh') => refresh(server, snapshot(), how),
+      connection: async (server) => (await loaded)?.pool.describe(server),
+      states: () => statesOf(snapshot()),
+      changes: ({ tools, all = tools, changed }) =>
+        findChanges(all.filter(({ name }) => changed.includes(name)).map(withDigest), pins),
+      approve: (tools) => approve(tools, snapshot()),
+      compare: (before, after) => {
+        const [old, now] = [before, after].map((server) => describeAll(format.listings.stored(server)?.tools ?? []));
+        return compareTools(old!, now!);
+      },
+      forgetFailure: format.listings.forgetFailure,
+      assertAllowed(server, { resolved, registry } = {}) {
+        const { settings } = snapshot();
+        const block = options.servers.findBlock(server, settings, registry);
+        if (block !== undefined) throw blocked(server, block);
+        if (resolved !== undefined)
+          assertAllowed(server, resolved, settings, { world, registryOf: options.servers.origins.of });
+      },
+      addOrigin: options.servers.origins.add,
+    }),
   };
 }
 
