@@ -1,7 +1,7 @@
 // The built-in tools `mcp_list_tools`, `mcp_search`, `mcp_info` and `mcp_exec`, which reach tools that the caller may call anyway (UPS-6).
 
 import type { Caller } from '../core/caller.js';
-import { ToolError } from '../core/error.js';
+import { reviveError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import { readRemote } from '../core/name.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -51,10 +51,11 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
       async run({ server, tool, args = {} }, { toolbox }, internals) {
         const { name } = await find(server, tool, internals);
         const { content, structured, error } = await toolbox.call(name, args);
-        const more = structured === undefined ? {} : { structured };
-        if (error === undefined) return { content, ...more };
-        const { code, message, hint, data } = error;
-        return { content, ...more, error: new ToolError(code, message, { hint, data }) };
+        return {
+          content,
+          ...(structured === undefined ? {} : { structured }),
+          ...(error === undefined ? {} : { error: reviveError(error) }),
+        };
       },
     }),
     define<{ server: string; tool: string }>({

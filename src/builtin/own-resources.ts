@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.js';
 import { isToolOf } from '../catalog/skill-references.js';
 import { parseLogicalPath } from '../context/logical-path.js';
 import type { ToolContext } from '../core/context.js';
-import { ToolError } from '../core/error.js';
+import { reviveError, ToolError } from '../core/error.js';
 import type { OfferSource } from '../core/format.js';
 import type { JsonObject } from '../core/json.js';
 import { BUILTIN_TAG } from '../core/name.js';
@@ -194,10 +194,7 @@ function toAgentPrompt({ name, description: given }: Skill): Prompt {
   const description = quoteOutside(given, 1000);
   const tool = toOwnTool(toPromptName(name), description, async (_internals, { toolbox }) => {
     const result = await toolbox.call(name, {});
-    if (result.error !== undefined) {
-      const { code, message, hint, data } = result.error;
-      throw new ToolError(code, message, { hint, data });
-    }
+    if (result.error !== undefined) throw reviveError(result.error);
     return { description, messages: [{ role: 'user', content: { type: 'text', text: textOf(result) } }] };
   });
   // A rule about the agent applies to the prompt.

@@ -1,7 +1,7 @@
 // Reads skills of upstream servers for `read_skill`: each file in a nested call that reads the resource (SKL-14).
 
 import { posix } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { reviveError, ToolError } from '../core/error.js';
 import { type Part, type ToolResult, textPart } from '../core/result.js';
 import type { RemoteSkill } from '../core/skill.js';
 import { formatBytes, nearest, quoteOutside } from '../core/text.js';
@@ -47,11 +47,7 @@ function toPath({ name, directory }: RemoteSkill, file: string): string {
 
 async function readFile(skill: RemoteSkill, path: string, internals: CallInternals): Promise<Buffer> {
   const result = await internals.read(findUri(skill, path));
-  const { error } = result;
-  if (error !== undefined) {
-    const { code, message, hint, data } = error;
-    throw new ToolError(code, message, { hint, data });
-  }
+  if (result.error !== undefined) throw reviveError(result.error);
   const bytes = toBytes(result);
   if (bytes === undefined)
     throw new ToolError('not_found', `the MCP server ${skill.server} returned nothing for ${quoteOutside(path, 200)}`, {

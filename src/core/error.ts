@@ -91,6 +91,11 @@ export class ToolError extends Error {
   }
 }
 
+/** Returns the error that a value describes. */
+export function reviveError({ code, message, hint, data }: ErrorValue): ToolError {
+  return new ToolError(code, message, { hint, data });
+}
+
 /** Returns what a function returns; undefined if it throws. */
 export function orNothing<T>(work: () => T): T | undefined {
   try {

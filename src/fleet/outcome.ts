@@ -1,6 +1,6 @@
 // Outcomes of calls in a fleet: the result of a worker as an output, and errors that say what is known (FLT-10).
 
-import { isToolError, ToolError } from '../core/error.js';
+import { isToolError, reviveError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { Output, ToolResult } from '../core/result.js';
 import { count, formatDuration } from '../core/text.js';
@@ -15,9 +15,7 @@ export function toOutput({ content, structured, error, meta }: ToolResult): Outp
   return {
     content: error === undefined || content.some((part) => part.type !== 'text' || part.text !== '') ? content : [],
     ...(structured === undefined ? {} : { structured }),
-    ...(error === undefined
-      ? {}
-      : { error: new ToolError(error.code, error.message, { hint: error.hint, data: error.data }) }),
+    ...(error === undefined ? {} : { error: reviveError(error) }),
     meta: rest,
   };
 }

@@ -1,7 +1,7 @@
 // The calls of a program: names, and results as the program sees them (COD-5, COD-6).
 
 import type { NestedOptions } from '../../core/context.js';
-import { type ErrorValue, isToolError, ToolError, toToolError } from '../../core/error.js';
+import { type ErrorValue, isToolError, reviveError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { MOST_READ_TEXT } from '../../core/json-size.js';
 import { toIdentifier } from '../../core/name.js';
@@ -85,8 +85,7 @@ async function makeCall(
   const { error } = result;
   if (error === undefined) return toOutcome(result, kind, isDeclared(target.tool));
   // A call that asked during its run is not repeated.
-  if (error.code === 'needs_approval' && !hasStarted)
-    return { deferred: new ToolError(error.code, error.message, error) };
+  if (error.code === 'needs_approval' && !hasStarted) return { deferred: reviveError(error) };
   const isUnknown = error.code === 'not_found' && kind === 'call' && target.tool === undefined;
   if (!isUnknown) return toError(target.ref, error, textOf(result));
   return toError(target.ref, { ...error, hint: suggestName(name, await options.list(true)) });

@@ -1,6 +1,6 @@
 // The result of a program: its value, its logs, and which of its calls ran.
 
-import { ToolError } from '../../core/error.js';
+import { reviveError, ToolError } from '../../core/error.js';
 import { type Output, textPart } from '../../core/result.js';
 import { count, quoteOutside } from '../../core/text.js';
 import type { EngineCall } from '../protocol.js';
@@ -42,7 +42,7 @@ export function toOutput(answer: Answer, ended?: number): Output {
   return {
     content: [textPart(text)],
     structured,
-    ...(error && { error: new ToolError(error.code, error.message, error) }),
+    ...(error && { error: reviveError(error) }),
   };
 }
 

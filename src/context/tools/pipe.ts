@@ -3,7 +3,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { onAbort } from '../../core/async.js';
 import type { CalledTool, ToolContext } from '../../core/context.js';
-import { ToolError } from '../../core/error.js';
+import { reviveError, ToolError } from '../../core/error.js';
 import { type ToolResult, textOf } from '../../core/result.js';
 import { formatBytes, sanitize } from '../../core/text.js';
 import { answer, assertFree, type OnConflict, storeOf } from './answer.js';
@@ -41,7 +41,7 @@ export async function pipe(input: PipeInput, context: ToolContext) {
   if (collected.exceeded()) throw tooMuchOutput(name);
   if (result.error !== undefined) {
     // If nothing ran, the error is the one of a direct call.
-    throw started ? innerError(name, result) : new ToolError(result.error.code, result.error.message, result.error);
+    throw started ? innerError(name, result) : reviveError(result.error);
   }
   const payload = toPayload(result, collected.bytes());
   const written = await store.documents.write(path, payload, { overwrite });

@@ -1,7 +1,7 @@
 // Reads a document whole: here if it is small, else in a thread, so that nothing else has to wait.
 
 import { dirname } from 'node:path';
-import { type ErrorValue, ToolError } from '../../core/error.js';
+import { type ErrorValue, reviveError } from '../../core/error.js';
 import type { FileState } from '../../core/format.js';
 import type { Boundary } from '../../core/origin.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -85,7 +85,7 @@ export function packInThread(file: string, { boundary, ...options }: PrepareOpti
     };
     const fail = (fault: ErrorValue) => {
       end();
-      reject(new ToolError(fault.code, fault.message, fault));
+      reject(reviveError(fault));
     };
     const timer = setTimeout(() => fail(TOO_LARGE), THREAD_MS);
     worker.on('message', (answer: ThreadAnswer) => {

@@ -1,7 +1,7 @@
 // A connection to a shared server, behind the interface of a connection of this process.
 
 import { deferred } from '../../core/async.js';
-import { ToolError } from '../../core/error.js';
+import { reviveError, ToolError } from '../../core/error.js';
 import type { Output } from '../../core/result.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { ToolListing } from '../connection/fetch-listing.js';
@@ -11,7 +11,7 @@ import type { UpdateListener } from '../connection/resource-watch.js';
 import type { ServerExit } from '../connection/transport.js';
 import { digestDefinition, type RemoteTool } from '../remote-tool.js';
 import type { Link } from './link.js';
-import { PeerClosedError, ServerLostError, toError } from './peer.js';
+import { PeerClosedError, ServerLostError } from './peer.js';
 import type { SharedPlan } from './plan.js';
 import type { CallMessage, OpenedChannel, WireOutput } from './wire.js';
 
@@ -81,7 +81,7 @@ export async function openChannel(link: Link, plan: SharedPlan, { signal, redact
     const message = { channel, call, name: given.name, person, logLevel, trace, wants, ...what };
     try {
       const { error, ...output } = (await peer.request('call', message, given.signal)) as WireOutput;
-      return error === undefined ? output : { ...output, error: toError(error) };
+      return error === undefined ? output : { ...output, error: reviveError(error) };
     } catch (error) {
       if (error instanceof PeerClosedError) throw brokerLost(name, given.name);
       if (error instanceof ServerLostError) exit ??= error.exit;

@@ -1,7 +1,7 @@
 // One end of the socket between a session and the broker: a JSON message per line, requests and events in both directions.
 
 import type { Socket } from 'node:net';
-import { type ErrorValue, isToolError, ToolError } from '../../core/error.js';
+import { type ErrorValue, isToolError, reviveError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { RpcError, UnreadError } from '../../net/mcp.js';
 import { createLineReader } from '../../process/lines.js';
@@ -154,12 +154,8 @@ function fromWire(value: unknown): Error {
     readonly lost?: string;
     readonly exit?: ServerExit;
   };
-  if (tool !== undefined) return toError(tool);
+  if (tool !== undefined) return reviveError(tool);
   if (rpc === undefined) return new ServerLostError(String(lost), exit);
   const Kind = rpc.isUnread ? UnreadError : RpcError;
   return new Kind(rpc.code, rpc.message, rpc.data);
-}
-
-export function toError(value: ErrorValue): ToolError {
-  return new ToolError(value.code, value.message, value);
 }
