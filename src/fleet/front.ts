@@ -72,9 +72,9 @@ export async function openFront(options: FrontOptions): Promise<Front> {
   const describe = (): Partial<PeerInfo> => ({
     running: [...pending].flatMap(({ job, isFollower }) => (job.binding === undefined || isFollower ? [] : [job.id])),
   });
-  const own = { id, host, version, monotonic };
+  const own = { id, host, version, monotonic, debug };
   return begin([redis, reading], address, names, async () => {
-    const presence = await createPresence({ redis, names, kind: 'front', ...own, describe, onError: debug });
+    const presence = await createPresence({ redis, names, kind: 'front', ...own, describe });
     return new Front(id, options, { names, redis, reading, presence, pending });
   });
 }

@@ -5,12 +5,7 @@ import { type Job, type Order, toJobId } from './job.js';
 import { newId } from './peer.js';
 import type { Reporter } from './reporter.js';
 
-export interface Offers {
-  /** Returns whether to run a job; false if the front says no, or nothing. */
-  ask(job: Job): Promise<boolean>;
-  /** Takes the answer of a front. */
-  answer(order: Order & { readonly nonce: string }): void;
-}
+export type Offers = ReturnType<typeof createOffers>;
 
 // Messages to workers can be lost, so an offer is repeated.
 const REPEAT_MS = 400;
@@ -18,7 +13,7 @@ const TIMES = 12;
 // How long the jobs of a front that is gone are left at once.
 const GONE_MS = 5000;
 
-export function createOffers(worker: string, reporter: Reporter): Offers {
+export function createOffers(worker: string, reporter: Reporter) {
   const waiting = new Map<string, (mayRun: boolean) => void>();
   const gone = new Set<string>();
   const isGone = (front: string): boolean => {
@@ -28,7 +23,8 @@ export function createOffers(worker: string, reporter: Reporter): Offers {
     return false;
   };
   return {
-    async ask(job) {
+    /** Returns whether to run a job; false if the front says no, or nothing. */
+    async ask(job: Job): Promise<boolean> {
       const nonce = newId();
       const answered = new Promise<boolean>((resolve) => waiting.set(`${toJobId(job)} ${nonce}`, resolve));
       try {
@@ -44,6 +40,9 @@ export function createOffers(worker: string, reporter: Reporter): Offers {
       await reporter.send(job, { type: 'declined', nonce });
       return false;
     },
-    answer: ({ type, jobId, nonce }) => waiting.get(`${jobId} ${nonce}`)?.(type === 'run'),
+    /** Takes the answer of a front. */
+    answer({ type, jobId, nonce }: Order & { readonly nonce: string }): void {
+      waiting.get(`${jobId} ${nonce}`)?.(type === 'run');
+    },
   };
 }

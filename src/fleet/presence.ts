@@ -5,6 +5,7 @@ import { orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { matches, strings } from '../core/shape.js';
 import type { FleetNames, PeerKind } from './names.js';
+import type { FleetOptions } from './peer.js';
 import { isWorkerTag } from './tag.js';
 
 /** What a front or worker says about itself. */
@@ -21,25 +22,14 @@ export interface PeerInfo {
   readonly running?: readonly string[];
 }
 
-export interface Presence {
-  /** Milliseconds of the time of Redis, which all machines share (FLT-14). */
-  now(): number;
-  /** Shows a change at once. */
-  refresh(): Promise<void>;
-  /** Says goodbye, so that nobody misses this peer. */
-  close(): Promise<void>;
-}
+export type Presence = Awaited<ReturnType<typeof createPresence>>;
 
-export interface PresenceOptions {
+interface PresenceOptions extends Pick<FleetOptions, 'host' | 'version' | 'monotonic' | 'debug'> {
   readonly redis: Redis;
   readonly names: FleetNames;
   readonly kind: PeerKind;
   readonly id: string;
-  readonly host: string;
-  readonly version: string;
-  readonly monotonic: () => number;
-  readonly describe?: () => Partial<PeerInfo>;
-  readonly onError?: (message: string) => void;
+  readonly describe: () => Partial<PeerInfo>;
 }
 
 const BEAT_MS = 300;
@@ -59,8 +49,8 @@ redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now - 3600000)
 redis.call('PEXPIRE', KEYS[3], ARGV[4])
 return now`;
 
-export async function createPresence(options: PresenceOptions): Promise<Presence> {
-  const { redis, names, kind, id, host, version, monotonic, describe = () => ({}), onError = () => {} } = options;
+export async function createPresence(options: PresenceOptions) {
+  const { redis, names, kind, id, host, version, monotonic, describe, debug } = options;
   const [seconds, microseconds] = await redis.time();
   let offset = Number(seconds) * 1000 + Number(microseconds) / 1000 - monotonic();
   const now = (): number => offset + monotonic();
@@ -75,23 +65,24 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
     if (took < BEAT_MS) offset = Number(time) + took / 2 - monotonic();
   };
   let isBeating = false;
-  const refresh = async (): Promise<void> => {
+  const beatOnce = async (): Promise<void> => {
     if (isBeating) return;
     isBeating = true;
     try {
       await beat();
     } catch (error) {
-      onError(`presence: ${(error as Error).message}`);
+      debug(`presence: ${(error as Error).message}`);
     } finally {
       isBeating = false;
     }
   };
   await beat();
-  const timer = setInterval(() => void refresh(), BEAT_MS);
+  const timer = setInterval(() => void beatOnce(), BEAT_MS);
   return {
+    /** Milliseconds of the time of Redis, which all machines share (FLT-14). */
     now,
-    refresh,
-    async close() {
+    /** Says goodbye, so that nobody misses this peer. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await redis
         .pipeline()

@@ -9,19 +9,13 @@ import { busyIfFull, noQueue, notRun } from './outcome.js';
 import type { FleetLink } from './peer.js';
 import type { Pending } from './pending.js';
 
-export interface Queues {
-  /** Adds the present attempt of a call. Throws `unavailable` or `busy` within three seconds; it may be in the queue even so. */
-  add(call: Pending): Promise<void>;
-  /** Removes the present attempt, if it is still waiting. */
-  remove(call: Pending): Promise<void>;
-  close(): Promise<void>;
-}
+export type Queues = ReturnType<typeof createQueues>;
 
 const PATIENCE_MS = 2700;
 const PAUSE_MS = 50;
 const KEPT_EVENTS = 100;
 
-export function createQueues({ redis, key, names, debug }: FleetLink): Queues {
+export function createQueues({ redis, key, names, debug }: FleetLink) {
   const { Queue: BullQueue } = loadBullmq();
   const queues = new Map<string, Queue>();
   const queueOf = (tag: string): Queue => {
@@ -44,7 +38,8 @@ export function createQueues({ redis, key, names, debug }: FleetLink): Queues {
     redis.sadd(names.tags, call.tag).catch((error: Error) => debug(`fleet: ${error.message}`));
   };
   return {
-    async add(call) {
+    /** Adds the present attempt of a call. Throws `unavailable` or `busy` within three seconds; it may be in the queue even so. */
+    async add(call: Pending): Promise<void> {
       const tool = call.plan.tool.name;
       let last = 'Redis does not answer';
       let isOver = false;
@@ -67,12 +62,13 @@ export function createQueues({ redis, key, names, debug }: FleetLink): Queues {
         isOver = true;
       }
     },
-    async remove(call) {
+    /** Removes the present attempt, if it is still waiting. */
+    async remove(call: Pending): Promise<void> {
       await queueOf(call.tag)
         .remove(call.jobId)
         .catch((error: Error) => debug(`fleet: ${error.message}`));
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([...queues.values()].map((queue) => queue.close().catch(() => {})));
     },
   };

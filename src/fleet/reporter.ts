@@ -4,12 +4,7 @@ import { type Job, type JobResult, type Reply, sealMessage, toJobId } from './jo
 import type { FleetLink } from './peer.js';
 import { REPLIES_MS } from './presence.js';
 
-export interface Reporter {
-  /** Sends a message to the front of a job; false if the front is gone. */
-  send(job: Job, reply: Reply): Promise<boolean>;
-  /** Stores the result and tells the front. */
-  finish(job: Job, result: JobResult): Promise<void>;
-}
+export type Reporter = ReturnType<typeof createReporter>;
 
 const KEPT_REPLIES = 20_000;
 // A front that is gone gets no messages. One that has been silent for less than a minute may only be slow, or cut off.
@@ -29,10 +24,11 @@ const FINISH = `#!lua flags=allow-oom
 redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[5])${SEND}`;
 const OPTIONAL: readonly Reply['type'][] = ['progress', 'log', 'output'];
 
-export function createReporter({ redis, key, names, debug }: FleetLink): Reporter {
+export function createReporter({ redis, key, names, debug }: FleetLink) {
   const toFront = ({ front }: Job): [string, string] => [names.peers('front'), names.replies(front)];
   return {
-    async send(job, reply) {
+    /** Sends a message to the front of a job; false if the front is gone. */
+    async send(job: Job, reply: Reply): Promise<boolean> {
       const jobId = toJobId(job);
       const script = reply.type === 'offer' ? OFFER : OPTIONAL.includes(reply.type) ? SEND : SEND_ALWAYS;
       const keys = [...toFront(job), names.peer(job.front)];
@@ -43,7 +39,8 @@ export function createReporter({ redis, key, names, debug }: FleetLink): Reporte
         return true;
       }
     },
-    async finish(job, result) {
+    /** Stores the result and tells the front. */
+    async finish(job: Job, result: JobResult): Promise<void> {
       const jobId = toJobId(job);
       const done = sealMessage(key, 'reply', jobId, { type: 'done' });
       const keys = [...toFront(job), names.result(job.id)];

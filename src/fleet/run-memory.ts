@@ -18,17 +18,7 @@ export interface Run {
   readonly result?: JobResult;
 }
 
-export interface RunMemory {
-  /** Returns what is known about the call of a job. */
-  find(job: Job): Run | undefined;
-  /** Remembers that a job is about to run, and removes what is older than an hour. Throws `io`. */
-  start(job: Job, now: number): void;
-  finish(job: Job, result: JobResult): void;
-  /** Returns an announcement for the other workers. */
-  announce(job: Job): string;
-  /** Takes the announcement of another worker. Throws `integrity`. */
-  note(sealed: string): void;
-}
+export type RunMemory = ReturnType<typeof createRunMemory>;
 
 const ID = /^[0-9a-f]{32}$/;
 const MAX_RESULT_BYTES = 1024 * 1024;
@@ -37,7 +27,7 @@ const CLEAN_MS = 600_000;
 const PURPOSE = 'started';
 
 /** Each call is a sealed file in the wield home. Those of other workers are in memory. */
-export function createRunMemory(key: FleetKey, worker: string, wieldHome: string): RunMemory {
+export function createRunMemory(key: FleetKey, worker: string, wieldHome: string) {
   const directory = join(wieldHome, 'fleet', key.fleet);
   // By ids of calls, oldest first.
   const notes = new Map<string, Run>();
@@ -47,22 +37,26 @@ export function createRunMemory(key: FleetKey, worker: string, wieldHome: string
   const write = (id: string, run: Run): void =>
     writeFileAtomic(fileOf(id), `${key.seal(`run ${id}`, run as unknown as Json)}\n`);
   return {
-    find({ id }) {
+    /** Returns what is known about the call of a job. */
+    find({ id }: Job): Run | undefined {
       const sealed = ID.test(id) ? readStateFile(fileOf(id), 4 * MAX_RESULT_BYTES) : undefined;
       return sealed === undefined ? notes.get(id) : (key.open(`run ${id}`, sealed) as unknown as Run);
     },
-    start({ id, binding = '' }, now) {
+    /** Remembers that a job is about to run, and removes what is older than an hour. Throws `io`. */
+    start({ id, binding = '' }: Job, now: number): void {
       write(id, { worker, binding });
       if (Math.abs(now - cleaned) < CLEAN_MS) return;
       cleaned = now;
       clean(directory, now);
     },
-    finish({ id, binding = '' }, result) {
+    finish({ id, binding = '' }: Job, result: JobResult): void {
       const isSmall = JSON.stringify(result).length <= MAX_RESULT_BYTES;
       write(id, { worker, binding, ...(isSmall ? { result } : {}) });
     },
-    announce: ({ id, binding = '' }) => key.seal(PURPOSE, { id, worker, binding }),
-    note(sealed) {
+    /** Returns an announcement for the other workers. */
+    announce: ({ id, binding = '' }: Job): string => key.seal(PURPOSE, { id, worker, binding }),
+    /** Takes the announcement of another worker. Throws `integrity`. */
+    note(sealed: string): void {
       const { id, ...run } = key.open(PURPOSE, sealed) as unknown as Run & { readonly id: string };
       if (run.worker === worker) return;
       notes.set(id, run);

@@ -6,15 +6,7 @@ import type { FleetNames } from './names.js';
 /** What is counted besides durations. */
 export type Counter = 'calls' | 'failed' | 'busy' | 'lost';
 
-export interface Stats {
-  count(counter: Counter): void;
-  /** Counts a call that was answered by a worker. */
-  observe(durationMs: number, ok: boolean): void;
-  /** Estimates how long it takes until so many calls have ended, in milliseconds. */
-  estimate(calls: number): number;
-  /** Waits until everything that was counted is in Redis, or was refused. */
-  flush(): Promise<void>;
-}
+export type Stats = ReturnType<typeof createStats>;
 
 export interface HourStats extends Readonly<Record<Counter, number>> {
   readonly p50Ms: number | null;
@@ -31,7 +23,7 @@ const RATE_MS = 2000;
 const GROWTH = Math.log(1.05);
 
 /** `now` is the time of Redis. Counts are sent at once, those of many calls together. */
-export function createStats(redis: Redis, names: FleetNames, now: () => number): Stats {
+export function createStats(redis: Redis, names: FleetNames, now: () => number) {
   let counted = new Map<string, number>();
   let sending: Promise<void> | undefined;
   const send = async (): Promise<void> => {
@@ -62,20 +54,23 @@ export function createStats(redis: Redis, names: FleetNames, now: () => number):
     last = time;
   };
   return {
-    count: add,
-    estimate(calls) {
+    count: (counter: Counter): void => add(counter),
+    /** Estimates how long it takes until so many calls have ended, in milliseconds. */
+    estimate(calls: number): number {
       decay();
       const perCall = RATE_MS / Math.max(ends, 1);
       return Math.ceil(Math.min(MAX_ESTIMATE_MS, Math.max(MIN_ESTIMATE_MS, calls * perCall)));
     },
-    observe(durationMs, ok) {
+    /** Counts a call that was answered by a worker. */
+    observe(durationMs: number, ok: boolean): void {
       decay();
       ends++;
       add('calls');
       if (!ok) add('failed');
       add(`t${Math.round(Math.log(Math.max(durationMs, 1)) / GROWTH)}`);
     },
-    flush: async () => sending,
+    /** Waits until everything that was counted is in Redis, or was refused. */
+    flush: async (): Promise<void> => sending,
   };
 }
 

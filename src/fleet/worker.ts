@@ -63,8 +63,8 @@ export async function openWorker(options: WorkerOptions): Promise<Worker> {
       host,
       version,
       monotonic,
+      debug,
       describe: () => ({ tags, running: [...running.keys()] }),
-      onError: debug,
     });
     const worker = new Worker(id, options, { names, redis, connections, presence, running });
     listening.on('message', (channel: string, sealed: string) => worker.receive(channel, sealed));
