@@ -3,11 +3,6 @@
 import { guardListener, inBackground } from '../core/async.js';
 import type { Snapshot } from '../core/snapshot.js';
 
-export interface Follower {
-  /** Calls the listener when the value of a URI changes; the returned function stops it. */
-  follow(uri: string, snapshot: () => Snapshot, onUpdate: () => void): () => void;
-}
-
 interface Followed {
   readonly snapshot: () => Snapshot;
   readonly listeners: Set<() => void>;
@@ -16,11 +11,14 @@ interface Followed {
 
 const INTERVAL_MS = 1000;
 
-/** `read` returns a text that differs when the resource does. */
-export function createFollower(
+/**
+ * Returns what calls a listener when the value of a URI changes, until the function that it returns is called. `read` returns
+ * a text that differs when the resource does.
+ */
+export function createFollow(
   read: (uri: string, snapshot: Snapshot) => Promise<string>,
   debug: (message: string) => void,
-): Follower {
+) {
   const followed = new Map<string, Followed>();
   let timer: NodeJS.Timeout | undefined;
   // What cannot be read any more has changed too.
@@ -44,17 +42,15 @@ export function createFollower(
     };
     timer = setTimeout(() => inBackground(next(), debug), INTERVAL_MS).unref();
   };
-  return {
-    follow(uri, snapshot, onUpdate) {
-      const one = followed.get(uri) ?? { snapshot, listeners: new Set(), last: readNow(uri, snapshot) };
-      followed.set(uri, one);
-      const listener = guardListener(() => onUpdate(), debug);
-      one.listeners.add(listener);
-      schedule();
-      return () => {
-        one.listeners.delete(listener);
-        if (one.listeners.size === 0) followed.delete(uri);
-      };
-    },
+  return (uri: string, snapshot: () => Snapshot, onUpdate: () => void): (() => void) => {
+    const one = followed.get(uri) ?? { snapshot, listeners: new Set(), last: readNow(uri, snapshot) };
+    followed.set(uri, one);
+    const listener = guardListener(() => onUpdate(), debug);
+    one.listeners.add(listener);
+    schedule();
+    return () => {
+      one.listeners.delete(listener);
+      if (one.listeners.size === 0) followed.delete(uri);
+    };
   };
 }

@@ -19,7 +19,7 @@ import { toTool } from '../formats/module/define.js';
 import { decide } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { readCapabilities } from './capabilities.js';
-import { createFollower } from './follow.js';
+import { createFollow } from './follow.js';
 import { READ_SKILL } from './skill-content.js';
 import { SKILL_FILE } from './skill-files.js';
 import { describeSkill, findByUri, readResource, toSkillUri } from './skill-resources.js';
@@ -96,7 +96,7 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
   const offersDocuments = ({ settings }: Snapshot): boolean =>
     isOffered(CONTEXT_READ, 'context', options.offered, settings);
 
-  const follower = createFollower(async (uri, snapshot) => {
+  const follow = createFollow(async (uri, snapshot) => {
     const found = findByUri(uri, skillsOf(snapshot));
     if (found !== undefined) return JSON.stringify(readResource(found.skill, found.path, snapshot));
     const [newest] = await stores.documents.versions(toPath(uri));
@@ -104,7 +104,7 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
   }, options.world.debug);
 
   return {
-    follow: follower.follow,
+    follow,
     async resources(snapshot) {
       const documents = offersDocuments(snapshot) ? await stores.documents.list() : [];
       return [

@@ -2,12 +2,7 @@
 
 import type { KnownSecrets } from '../core/redact.js';
 
-export interface ServerSecrets {
-  /** Remembers tokens of a server, by its name. */
-  remember(server: string, tokens: readonly string[]): void;
-  /** Returns what is redacted in text of a server; the same array until it changes. */
-  of(server: string): readonly string[];
-}
+export type ServerSecrets = ReturnType<typeof createServerSecrets>;
 
 interface Entry {
   readonly tokens: readonly string[];
@@ -19,7 +14,7 @@ interface Entry {
 const MAX_TOKENS = 256;
 
 /** A login server chooses its tokens, so they are not redacted in text of others, such as the audit log. */
-export function createServerSecrets(secrets: KnownSecrets): ServerSecrets {
+export function createServerSecrets(secrets: KnownSecrets) {
   const entries = new Map<string, Entry>();
   const set = (server: string, tokens: readonly string[]): Entry => {
     const entry = { tokens, known: secrets.all, all: [...secrets.all, ...tokens] };
@@ -27,12 +22,14 @@ export function createServerSecrets(secrets: KnownSecrets): ServerSecrets {
     return entry;
   };
   return {
-    remember(server, tokens) {
+    /** Remembers tokens of a server, by its name. */
+    remember(server: string, tokens: readonly string[]): void {
       const before = entries.get(server)?.tokens ?? [];
       const added = tokens.filter((token) => !before.includes(token));
       if (added.length > 0) set(server, [...before, ...added].slice(-MAX_TOKENS));
     },
-    of(server) {
+    /** Returns what is redacted in text of a server; the same array until it changes. */
+    of(server: string): readonly string[] {
       const entry = entries.get(server);
       if (entry === undefined) return secrets.all;
       return (entry.known === secrets.all ? entry : set(server, entry.tokens)).all;

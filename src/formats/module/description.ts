@@ -114,25 +114,20 @@ export function readDescription(json: unknown): Description {
 // Increased whenever the structure or meaning of a description changes.
 const VERSION = '4';
 
-export interface DescriptionCache {
-  get(key: string): Description | undefined;
-  set(key: string, description: Description): void;
-}
-
 /** Creates a cache in memory and on disk, keyed by the hash of the described files. Invalid files are ignored. */
-export function createDescriptionCache(directory: string, world: World): DescriptionCache {
+export function createDescriptionCache(directory: string, world: World) {
   const known = new Map<string, Description>();
   const files = createCacheFiles({ directory, extension: '.json', debug: world.debug });
   const labelOf = (key: string): string => `wield-module ${VERSION} ${key}`;
   const load = (key: string): Description | undefined =>
     files.read(labelOf(key), (text) => readDescription(JSON.parse(text)));
   return {
-    get(key) {
+    get(key: string): Description | undefined {
       const found = known.get(key) ?? load(key);
       if (found !== undefined) known.set(key, found);
       return found;
     },
-    set(key, description) {
+    set(key: string, description: Description): void {
       known.set(key, description);
       files.write(labelOf(key), JSON.stringify(description));
     },

@@ -102,27 +102,24 @@ export interface DocumentCacheOptions {
   readonly world: World;
 }
 
-export interface DocumentCache {
-  /** Returns the document if this build stored it and its files have the same bytes. */
-  load(file: string, options: PrepareOptions): Promise<Prepared | undefined>;
-  save(file: string, options: PrepareOptions, packed: string): void;
-}
+export type DocumentCache = ReturnType<typeof createDocumentCache>;
 
 // As large as the files of a document may be.
 const MAX_BYTES = 64 * 1024 * 1024;
 
-export function createDocumentCache({ cacheDirectory, world }: DocumentCacheOptions): DocumentCache {
+export function createDocumentCache({ cacheDirectory, world }: DocumentCacheOptions) {
   const stored = createCacheFiles({ directory: cacheDirectory, extension: '.openapi', debug: world.debug });
   // What converts documents is in the program of the thread, so another build reads them again.
   const labelOf = (file: string, options: PrepareOptions): string =>
     JSON.stringify(['wield-openapi', statIdentity(findEntry(THREAD_ENTRY)), file, keyOf(options)]);
   return {
-    async load(file, options) {
+    /** Returns the document if this build stored it and its files have the same bytes. */
+    async load(file: string, options: PrepareOptions): Promise<Prepared | undefined> {
       const known = stored.read(labelOf(file, options), (packed) => ({ packed, head: readHeadLine(packed) }));
       const files = known && (await compareFiles(known.head, file, options));
       return known && files && unpack(known.packed, files);
     },
-    save: (file, options, packed) => stored.write(labelOf(file, options), packed),
+    save: (file: string, options: PrepareOptions, packed: string): void => stored.write(labelOf(file, options), packed),
   };
 }
 

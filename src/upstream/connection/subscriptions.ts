@@ -22,22 +22,18 @@ interface FollowedResource {
   readonly protocol: ProtocolVersion | undefined;
 }
 
-export interface ServerSubscriptions {
-  /** Calls the listener when a resource changes; the returned function stops it. */
-  follow(followed: FollowedResource, snapshot: () => Snapshot, onUpdate: () => void): () => void;
-  /** Ends all, so that no server is started again. */
-  close(): void;
-}
+export type ServerSubscriptions = ReturnType<typeof createServerSubscriptions>;
 
 // A server that announces changes all the time; updates within this time are one.
 const UPDATE_MS = 50;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
 
-export function createServerSubscriptions(options: ServerSubscriptionsOptions): ServerSubscriptions {
+export function createServerSubscriptions(options: ServerSubscriptionsOptions) {
   const followed = new Map<string, ReturnType<typeof followServer>>();
   return {
-    follow({ server, uri, protocol }, snapshot, onUpdate) {
+    /** Calls the listener when a resource changes; the returned function stops it. */
+    follow({ server, uri, protocol }: FollowedResource, snapshot: () => Snapshot, onUpdate: () => void): () => void {
       const user = findLoginUser(server, snapshot().user);
       const key = `${options.keyOf(server)} ${protocol} ${user === undefined ? '' : toUserKey(user)}`;
       const one =
@@ -45,7 +41,8 @@ export function createServerSubscriptions(options: ServerSubscriptionsOptions): 
       followed.set(key, one);
       return one.add(uri, onUpdate);
     },
-    close() {
+    /** Ends all, so that no server is started again. */
+    close(): void {
       for (const one of followed.values()) one.end();
     },
   };

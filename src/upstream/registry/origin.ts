@@ -11,26 +11,23 @@ import { createStatCache, type FileText } from '../../files/read.js';
 import { parseStateJson, refuseNewer } from '../../files/state.js';
 import { REGISTRY } from './read.js';
 
-export interface RegistryOrigins {
-  /** Returns the name in the official registry; of another one, its address and the name. */
-  of(entry: ServerEntry): string | undefined;
-  /** Remembers the entry that a registry gave for a name. */
-  add(entry: JsonObject, origin: string): Promise<void>;
-}
+export type RegistryOrigins = ReturnType<typeof createRegistryOrigins>;
 
 const FILE = object({ servers: record(string) }, { unknown: 'drop' });
 
-export function createRegistryOrigins(wieldHome: string, now: () => number): RegistryOrigins {
+export function createRegistryOrigins(wieldHome: string, now: () => number) {
   const file = join(wieldHome, 'registry.json');
   const cache = createStatCache<Readonly<Record<string, string>>>({ now, isState: () => true });
   return {
-    of(entry) {
+    /** Returns the name in the official registry; of another one, its address and the name. */
+    of(entry: ServerEntry): string | undefined {
       // One that a newer version wrote names nothing here.
       const names = cache.get('names', [file], ([text]) => orNothing(() => readNames(text, file)) ?? {});
       const key = digestOf(entry.kind === 'http' ? { url: entry.url } : { command: entry.command, args: entry.args });
       return Object.hasOwn(names, key) ? names[key] : undefined;
     },
-    add: ({ url, command, args = [] }, origin) =>
+    /** Remembers the entry that a registry gave for a name. */
+    add: ({ url, command, args = [] }: JsonObject, origin: string): Promise<void> =>
       changeFile(file, { doing: 'recording a server of a registry' }, (text) => {
         const key = digestOf(url === undefined ? { command: command!, args } : { url });
         return `${JSON.stringify({ version: 1, servers: { ...readNames(text, file), [key]: origin } }, null, 2)}\n`;
