@@ -234,8 +234,5 @@ function freeName(name: string, place: string, taken: Readonly<Record<string, Js
       .slice(0, MAX_NAME) || place;
   if (!Object.hasOwn(taken, plain)) return plain;
   const placed = `${place}_${plain}`.slice(0, MAX_NAME);
-  return findFree(
-    (count) => (count === 1 ? placed : `${placed.slice(0, MAX_NAME - 4)}_${count}`),
-    (free) => Object.hasOwn(taken, free),
-  );
+  return findFree(placed, (free) => Object.hasOwn(taken, free), MAX_NAME - 4);
 }

@@ -25,14 +25,13 @@ export function operationName(id: unknown, method: string, path: string): string
 export function qualifiedName(name: string, document: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   const prefix = `${document.replace(/[^A-Za-z0-9_-]+/g, '_')}_${name}`.slice(0, MAX_NAME);
-  return findFree(
-    (count) => (count === 1 ? prefix : `${prefix.slice(0, MAX_NAME - 5)}_${count}`),
-    (free) => taken.has(free),
-  );
+  return findFree(prefix, (free) => taken.has(free), MAX_NAME - 5);
 }
 
-/** Returns the first name that is free; `nameOf` is called with 1, 2 and so on. Throws `invalid_definition`. */
-export function findFree(nameOf: (count: number) => string, isTaken: (name: string) => boolean): string {
-  for (let count = 1; count <= MAX_SAME; count++) if (!isTaken(nameOf(count))) return nameOf(count);
+/** Returns a name if it is free, else with the first number that makes it so after `most` characters. Throws `invalid_definition`. */
+export function findFree(name: string, isTaken: (name: string) => boolean, most = name.length): string {
+  if (!isTaken(name)) return name;
+  const start = name.slice(0, most);
+  for (let count = 2; count <= MAX_SAME; count++) if (!isTaken(`${start}_${count}`)) return `${start}_${count}`;
   throw documentFault(`has the same name as ${MAX_SAME} others`, 'rename it');
 }

@@ -60,10 +60,7 @@ export function createSchemaWriter(
     const known = names.get(key);
     if (known !== undefined) return known;
     const base = (ref.split('/').at(-1) ?? '').replace(/[^\w.-]/g, '_') || 'schema';
-    const name = findFree(
-      (count) => (count === 1 ? base : `${base}_${count}`),
-      (free) => taken.has(free),
-    );
+    const name = findFree(base, (free) => taken.has(free));
     names.set(key, name);
     taken.add(name);
     return name;
