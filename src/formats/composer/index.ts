@@ -26,10 +26,9 @@ function parse(text: string): Tasks {
     if (EVENT.test(name) || name === 'command' || name === 'init') return undefined;
     const lines = Array.isArray(value) ? value : [value];
     if (!lines.every((line) => typeof line === 'string')) return 'not a string or a list of strings';
-    const about = descriptions[name];
     return {
       name,
-      description: describeTask(typeof about === 'string' ? about : undefined, lines.join(' && ')),
+      description: describeTask(descriptions[name], lines.join(' && ')),
       argv: ['composer', 'run-script', name, { param: 'args' }],
       input: ARGS,
       endOfOptions: true,

@@ -24,11 +24,10 @@ function parse(text: string): Tasks {
   return readTable(isRecord(document) ? document.tasks : {}, (name, value) => {
     const { command, description, dependencies } = isRecord(value) ? value : { command: value };
     if (typeof command !== 'string' && dependencies === undefined) return 'it has no command';
-    const about = typeof description === 'string' ? description : undefined;
     return {
       name,
       runs: textsIn([command, dependencies]),
-      description: describeTask(about, typeof command === 'string' ? command : `deno task ${name}`),
+      description: describeTask(description, typeof command === 'string' ? command : `deno task ${name}`),
       argv: ['deno', 'task', name, { param: 'args', allowDash: true }],
       input: PLAIN_ARGS,
     };

@@ -52,10 +52,7 @@ function parse(source: TaskSource): Tasks {
 function toTask(name: string, about: unknown, runs: unknown): Task {
   return {
     name,
-    description: describeTask(
-      typeof about === 'string' ? about : undefined,
-      typeof runs === 'string' ? runs : `mise run ${name}`,
-    ),
+    description: describeTask(about, typeof runs === 'string' ? runs : `mise run ${name}`),
     argv: ['mise', 'run', name, { param: 'args' }],
     input: PLAIN_ARGS,
     endOfOptions: true,

@@ -37,8 +37,8 @@ function runsOf(value: unknown, keys: readonly string[], otherwise: string): str
   return typeof text === 'string' ? text : otherwise;
 }
 
-function helpOf(value: unknown): string | undefined {
-  return isRecord(value) && typeof value.help === 'string' ? value.help : undefined;
+function helpOf(value: unknown): unknown {
+  return isRecord(value) ? value.help : undefined;
 }
 
 function toPdmTask(name: string, value: unknown): Task {

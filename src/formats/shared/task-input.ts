@@ -37,8 +37,8 @@ export function toVariable(notes: readonly string[] = []): JsonSchema {
   return { type: 'string', pattern: SHELL_SAFE, description: [...notes, SHELL_SAFE_NOTE].join('; ') };
 }
 
-/** Describes a task by its own words, or by what it runs. */
-export function describeTask(about: string | undefined, runs: string): string {
-  const said = about === undefined ? '' : quoteOutside(about, 500);
+/** Describes a task by its own words, if there are any, or by what it runs. */
+export function describeTask(about: unknown, runs: string): string {
+  const said = typeof about === 'string' ? quoteOutside(about, 500) : '';
   return said === '' ? `Run ${quoteOutside(runs, 200)}` : said;
 }

@@ -56,10 +56,12 @@ function toTask(name: string, body: Record<string, unknown>): Task {
   );
   const variables = [...required.keys(), ...optional].filter((variable) => /^[A-Za-z_]\w*$/.test(variable));
   const takesArgs = /\.CLI_ARGS\b/.test(JSON.stringify(body));
-  const about = [body.desc, body.summary].find((one) => typeof one === 'string');
   return {
     name,
-    description: describeTask(about as string | undefined, `task ${name}`),
+    description: describeTask(
+      [body.desc, body.summary].find((one) => typeof one === 'string'),
+      `task ${name}`,
+    ),
     argv: [
       'task',
       name,
