@@ -3,7 +3,7 @@
 import type { ToolError } from './error.js';
 import type { JsonObject } from './json.js';
 import type { FileIdentity, Origin, Place, PlaceKind } from './origin.js';
-import type { Problem } from './problem.js';
+import { type Finding, type Problem, toProblem } from './problem.js';
 import type { Prompt, Resource, SkillOffer } from './resource.js';
 import type { JsonSchema } from './schema.js';
 import type { RemoteSkill, Skill } from './skill.js';
@@ -30,6 +30,11 @@ export interface Reading {
   readonly files?: readonly string[];
   /** More may be known later although no file changed: read again next time. */
   readonly pending?: boolean;
+}
+
+/** Returns the reading of a file that cannot be used. */
+export function rejected(path: string, finding: Finding, states: Reading['states'] = [undefined]): Reading {
+  return { tools: [], problems: [toProblem(path, 'error', finding)], states };
 }
 
 /** The part of a snapshot that a format may depend on. */

@@ -2,7 +2,7 @@
 
 import { basename, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Format, FormatSnapshot, ModuleOffer, Reading } from '../../core/format.js';
+import { type Format, type FormatSnapshot, type ModuleOffer, type Reading, rejected } from '../../core/format.js';
 import type { Json } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import { type Origin, type Place, toOrigin } from '../../core/origin.js';
@@ -65,7 +65,7 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     const closure = readClosure(file, place.boundary);
     if ('fault' in closure) {
       const finding = { message: closure.message, hint: 'check the file and its permissions' };
-      return { tools: [], problems: [toProblem(file, 'error', finding)], states: [undefined] };
+      return rejected(file, finding);
     }
     const key = closureKey(closure, file);
     const base = {

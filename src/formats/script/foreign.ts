@@ -2,10 +2,9 @@
 
 import { isUtf8 } from 'node:buffer';
 import { extname, join } from 'node:path';
-import type { Format, Reading } from '../../core/format.js';
+import { type Format, type Reading, rejected } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
 import type { Place } from '../../core/origin.js';
-import { toProblem } from '../../core/problem.js';
 import { sanitize } from '../../core/text.js';
 import { readHead } from '../../files/read.js';
 import { readArgc } from './argc.js';
@@ -37,11 +36,7 @@ function readForeignScript(fileName: string, place: Place): Reading | undefined 
   const { identity } = head;
   const text = head.bytes.toString('utf8').split(/\r?\n/, HEADER_LINES).join('\n');
   if (!FOREIGN_SIGN.test(text)) return undefined;
-  const refuse = (message: string, hint: string): Reading => ({
-    tools: [],
-    problems: [toProblem(path, 'error', { message, hint })],
-    states: [identity],
-  });
+  const refuse = (message: string, hint: string): Reading => rejected(path, { message, hint }, [identity]);
   const name = fileName.slice(0, -extname(fileName).length).replaceAll('.', '-');
   if (!isToolName(name)) return refuse('not listed: the file name is not a tool name', 'rename it');
   if ((identity.mode & 0o111) === 0) return refuse('not executable', `run: chmod +x ${path}`);

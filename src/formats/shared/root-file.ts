@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import { isProgramName, type Mapping } from '../../core/command.js';
 import { isToolError, ToolError } from '../../core/error.js';
-import type { Format, Reading } from '../../core/format.js';
+import { type Format, type Reading, rejected } from '../../core/format.js';
 import { isToolName } from '../../core/name.js';
 import { type FileIdentity, type Place, toOrigin } from '../../core/origin.js';
-import { type Problem, toProblem } from '../../core/problem.js';
+import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import { type CommandAction, NO_TRAITS, type Tool } from '../../core/tool.js';
@@ -49,7 +49,8 @@ export interface RootFormatOptions {
 }
 
 const MAX_BYTES = 4 * 1024 * 1024;
-const NOT_HERE: Reading = { tools: [], problems: [], states: [undefined], pending: true };
+/** The reading of a file that is not offered now; it is read again next time. */
+export const NOT_OFFERED: Reading = { tools: [], problems: [], states: [undefined], pending: true };
 
 /**
  * Creates a format. Its tools belong to the workspace, so a model needs trust to call them, and their digests contain
@@ -58,25 +59,19 @@ const NOT_HERE: Reading = { tools: [], problems: [], states: [undefined], pendin
 export function createRootFormat({ name, claims, parse }: RootFormatOptions): Format {
   const read = (file: string, place: Place): Reading => {
     const path = join(place.directory, file);
-    const head = readHead(path, MAX_BYTES, { within: place.boundary });
-    const refuse = (message: string, hint: string, states: Reading['states']): Reading => ({
-      tools: [],
-      problems: [toProblem(path, 'error', { message, hint })],
-      states,
-    });
-    if ('fault' in head) return refuse(`cannot be read: ${head.message}`, head.hint ?? 'check the file', [undefined]);
-    const states = [head.identity];
-    if (!head.complete) return refuse('is larger than 4 MiB', 'shorten it', states);
+    const source = readSource(path, place);
+    const states = [source.identity];
+    if ('message' in source) return rejected(path, source, states);
     const tools: Tool[] = [];
     const problems: Problem[] = [];
     try {
-      for (const command of parse(head.bytes.toString('utf8'), file)) {
-        if (isToolName(command.name)) tools.push(toTool(command, name, { path, identity: head.identity }, place));
+      for (const command of parse(source.text, file)) {
+        if (isToolName(command.name)) tools.push(toTool(command, name, source, place));
         else problems.push(toProblem(path, 'warning', notAToolName(command.name)));
       }
     } catch (error) {
       const hint = (isToolError(error) ? error.hint : undefined) ?? 'fix the file';
-      return refuse(quoteOutside((error as Error).message, 200), hint, states);
+      return rejected(path, { message: quoteOutside((error as Error).message, 200), hint }, states);
     }
     return { tools, problems, states };
   };
@@ -88,7 +83,7 @@ export function createRootFormat({ name, claims, parse }: RootFormatOptions): Fo
     read(file, place, snapshot) {
       if (place.named !== true) return read(file, place);
       // By path: only in the workdir, which the commands run in, and read again because the workdir may change.
-      return place.directory === snapshot?.workdir ? { ...read(file, place), pending: true } : NOT_HERE;
+      return place.directory === snapshot?.workdir ? { ...read(file, place), pending: true } : NOT_OFFERED;
     },
   };
 }
@@ -104,6 +99,23 @@ function notAToolName(name: string) {
 export interface DefiningFile {
   readonly path: string;
   readonly identity: FileIdentity;
+}
+
+/** A file and its text. */
+export interface TextFile extends DefiningFile {
+  readonly text: string;
+}
+
+/** Why a file cannot be read, and its state if it exists. */
+type Unreadable = Finding & { readonly identity?: FileIdentity };
+
+/** Reads a file, with limits. */
+export function readSource(path: string, { boundary: within }: Place): TextFile | Unreadable {
+  const head = readHead(path, MAX_BYTES, { within });
+  if ('fault' in head) return { message: `cannot be read: ${head.message}`, hint: head.hint ?? 'check the file' };
+  const { identity, complete, bytes } = head;
+  if (!complete) return { message: 'is larger than 4 MiB', hint: 'shorten it', identity };
+  return { path, identity, text: bytes.toString('utf8') };
 }
 
 /** What only formats of wield say about a command. */

@@ -4,7 +4,7 @@ import { type Dirent, readdirSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { findDestructiveWord } from '../../core/destructive-words.js';
 import { isToolError } from '../../core/error.js';
-import type { FileState, Format, Reading } from '../../core/format.js';
+import { type FileState, type Format, type Reading, rejected } from '../../core/format.js';
 import { createNameFilter } from '../../core/glob.js';
 import { isToolName } from '../../core/name.js';
 import type { Place } from '../../core/origin.js';
@@ -13,8 +13,8 @@ import { compareText, listSome, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
 import { hashTexts } from '../../files/digest.js';
-import { readHead, sameIdentity, statIdentity } from '../../files/read.js';
-import { type DefiningFile, type OwnCommand, toTool } from './root-file.js';
+import { sameIdentity, statIdentity } from '../../files/read.js';
+import { NOT_OFFERED, type OwnCommand, readSource, type TextFile, toTool } from './root-file.js';
 import { findMentions, type JudgedTask } from './task-words.js';
 
 /** A task as its file declares it. */
@@ -45,11 +45,6 @@ export interface Tasks {
   /** Tasks that are not offered, but that others may run. */
   readonly unlisted?: readonly JudgedTask[];
   readonly findings?: readonly Finding[];
-}
-
-/** A file and its text. */
-export interface TextFile extends DefiningFile {
-  readonly text: string;
 }
 
 /** What a parser reads; paths are relative to the directory of the file. */
@@ -88,9 +83,6 @@ export interface TaskFormatOptions {
   readonly parse: (source: TaskSource) => Tasks;
 }
 
-const MAX_BYTES = 4 * 1024 * 1024;
-const NOT_OFFERED: Reading = { tools: [], problems: [], states: [undefined], pending: true };
-
 /** Creates a format. Its tools are those of a root format, with names, marks and filters that all tasks share. */
 export function createTaskFormat(options: TaskFormatOptions): Format {
   const { name, files, ofDirectories } = options;
@@ -119,16 +111,11 @@ function readTasks(entry: string, place: Place, options: TaskFormatOptions): Rea
   const path = join(place.label ?? '', entry);
   const base = ofDirectories.baseOf(path);
   if (base === undefined)
-    return {
-      tools: [],
-      problems: [
-        toProblem(join(place.directory, entry), 'error', {
-          message: 'is not a directory of tasks',
-          hint: 'see docs/reference/tasks.md for their names',
-        }),
-      ],
-      states: [statIdentity(join(place.directory, entry))],
-    };
+    return rejected(
+      join(place.directory, entry),
+      { message: 'is not a directory of tasks', hint: 'see docs/reference/tasks.md for their names' },
+      [statIdentity(join(place.directory, entry))],
+    );
   const up = relative(place.label ?? '', base);
   const at = { ...place, directory: join(place.directory, up), label: base };
   const reading = readAt(relative(base, path), at, options);
@@ -139,10 +126,8 @@ function readAt(entry: string, place: Place, options: TaskFormatOptions): Readin
   const path = join(place.directory, entry);
   const seen = new Map<string, FileState>();
   const refuse = (finding: Finding): Reading => ({
-    tools: [],
-    problems: [toProblem(path, 'error', finding)],
+    ...rejected(path, finding, [...seen.values()]),
     files: [...seen.keys()],
-    states: [...seen.values()],
   });
   const source = createSource(entry, place, seen);
   const other = options.readsAll === true ? undefined : findPreferred(entry, source, options.files, place);
@@ -151,15 +136,9 @@ function readAt(entry: string, place: Place, options: TaskFormatOptions): Readin
       message: `is not what the program reads: ${other} comes first`,
       hint: `name ${other} in tasks.from, or remove it`,
     });
-  const own = options.ofDirectories === undefined ? source.read(entry) : toTextFile(path);
-  if (own === undefined) {
-    const head = readHead(path, MAX_BYTES, { within: place.boundary });
-    return refuse(
-      'fault' in head
-        ? { message: `cannot be read: ${head.message}`, hint: head.hint ?? 'check the file' }
-        : { message: 'is larger than 4 MiB', hint: 'shorten it' },
-    );
-  }
+  const own = (options.ofDirectories && toTextFile(path)) ?? readSource(path, place);
+  if ('message' in own) return refuse(own);
+  seen.set(entry, own.identity);
   let found: Tasks;
   try {
     found = options.parse({ ...source, text: own.text.replace(/^\ufeff/, ''), file: entry });
@@ -210,11 +189,10 @@ function createSource(entry: string, place: Place, seen: Map<string, FileState>)
   return {
     depth: (place.label ?? '') === '' ? 0 : place.label!.split('/').length,
     read(path) {
-      const absolute = look(path);
-      const head = readHead(absolute, MAX_BYTES, { within: place.boundary });
-      if ('fault' in head || !head.complete) return undefined;
-      seen.set(path, head.identity);
-      return { path: absolute, identity: head.identity, text: head.bytes.toString('utf8') };
+      const source = readSource(look(path), place);
+      if ('message' in source) return undefined;
+      seen.set(path, source.identity);
+      return source;
     },
     has: (path) => statIdentity(look(path)) !== undefined,
     directories: (path) => list(path, (one) => one.isDirectory()),

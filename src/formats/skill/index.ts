@@ -3,7 +3,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { orNothing } from '../../core/error.js';
-import type { Format, Reading } from '../../core/format.js';
+import { type Format, type Reading, rejected } from '../../core/format.js';
 import { isReservedTag } from '../../core/name.js';
 import type { FileIdentity, Place } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
@@ -119,9 +119,9 @@ interface SkillFile {
 
 function readSkill({ file, reading, place, name }: SkillFile): Reading {
   if ('fault' in reading)
-    return reject(file, { message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
+    return rejected(file, { message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
   const states = [reading.identity];
-  if (!reading.complete) return { ...reject(file, { message: 'larger than 1 MiB', hint: 'shorten it' }), states };
+  if (!reading.complete) return rejected(file, { message: 'larger than 1 MiB', hint: 'shorten it' }, states);
   const text = reading.bytes.toString('utf8');
   const { skill: header, errors, warnings } = parseSkillFile(text, name);
   const problems = [
@@ -156,7 +156,7 @@ export interface InstalledText {
 export function readInstalledText({ file, name, description, place }: InstalledText): Reading {
   const reading = readHead(file, MAX_BYTES);
   if ('fault' in reading)
-    return reject(file, { message: `cannot be read: ${reading.message}`, hint: 'run wield doctor' });
+    return rejected(file, { message: `cannot be read: ${reading.message}`, hint: 'run wield doctor' });
   const text = reading.bytes.toString('utf8');
   const { skill } = parseSkillFile(text, name);
   const header = skill ?? { allowedTools: null, metadata: {}, body: text, start: 0, description: '' };
@@ -228,8 +228,8 @@ function checkSpelling(directory: string, { boundary }: Place): Reading | undefi
   }
   if (other === undefined) return undefined;
   if (other === 'SKILL.md')
-    return reject(join(directory, other), { message: 'is a link that leads to nothing', hint: 'fix the link' });
-  return reject(join(directory, other), {
+    return rejected(join(directory, other), { message: 'is a link that leads to nothing', hint: 'fix the link' });
+  return rejected(join(directory, other), {
     message: 'not listed: the name must be SKILL.md',
     hint: 'rename it to SKILL.md',
   });
@@ -242,8 +242,4 @@ function toStates(file: string, { identity, imports }: SkillSource, scripts: Ski
     states: [identity, ...imports.map((file) => file.identity), ...(scripts?.states ?? [])],
     files: files.map((path) => relative(place.directory, path)),
   };
-}
-
-function reject(path: string, finding: Finding): Reading {
-  return { tools: [], problems: [toProblem(path, 'error', finding)], states: [undefined] };
 }
