@@ -1,7 +1,7 @@
 // The inventory of what the tools can do, by theme, and the built-in tool `capabilities_refresh` that writes it.
 
 import { basename, dirname, join } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import { sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -42,8 +42,7 @@ export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
       const path = join(workdir, '.agents', INVENTORY);
       const lines = await makeLines(options, snapshot, signal);
       const before = readOwn(workdir, path) ?? '';
-      const front = FRONTMATTER.exec(before)?.index === 0 ? FRONTMATTER.exec(before)![0] : '';
-      const text = `${front}# Capabilities\n\n${lines.join('\n')}\n`;
+      const text = `${frontOf(before)}# Capabilities\n\n${lines.join('\n')}\n`;
       const changed = text !== before;
       if (changed && !dryRun) writeFileAtomic(containedFile(workdir, path), text, { mode: 0o644 });
       return { path, themes: lines.length, changed, text };
@@ -92,15 +91,16 @@ export function readCapabilities(...directories: readonly (string | undefined)[]
 }
 
 function readInventory(directory: string): string {
-  let text: string | undefined;
-  try {
-    text = readOwn(directory, join(directory, '.agents', INVENTORY));
-  } catch {
-    // An unreadable inventory is not used.
-  }
-  const front = text === undefined ? null : FRONTMATTER.exec(text);
-  const body = front?.index === 0 ? text!.slice(front[0].length) : (text ?? '');
-  return sanitize(body).trim().slice(0, MAX_CHARACTERS);
+  // An unreadable inventory is not used.
+  const text = orNothing(() => readOwn(directory, join(directory, '.agents', INVENTORY))) ?? '';
+  return sanitize(text.slice(frontOf(text).length))
+    .trim()
+    .slice(0, MAX_CHARACTERS);
+}
+
+function frontOf(text: string): string {
+  const front = FRONTMATTER.exec(text);
+  return front?.index === 0 ? front[0] : '';
 }
 
 // Reads a file of a directory, unless it is a link out of it; undefined if there is none.

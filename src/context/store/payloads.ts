@@ -2,6 +2,7 @@
 
 import { closeSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import type { Readable } from '../../core/store.js';
 import { loadCrypto } from '../../files/digest.js';
 import { namesIn } from '../../files/list.js';
@@ -35,12 +36,9 @@ export function createPayloads(directory: () => string) {
     },
     /** Opens the content for reading in pieces. */
     open(hash: string): (Pick<Readable, 'read'> & { close(): void }) | undefined {
-      try {
-        const descriptor = openState(fileOf(hash));
-        return { read: (offset, length) => readAt(descriptor, offset, length), close: () => closeSync(descriptor) };
-      } catch {
-        return undefined;
-      }
+      const descriptor = orNothing(() => openState(fileOf(hash)));
+      if (descriptor === undefined) return undefined;
+      return { read: (offset, length) => readAt(descriptor, offset, length), close: () => closeSync(descriptor) };
     },
     /** Removes all payloads but these, and returns what it removed or, in a dry run, would remove. */
     removeOthers(needed: ReadonlySet<unknown>, dryRun: boolean) {

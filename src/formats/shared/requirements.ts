@@ -1,5 +1,6 @@
 // Reads what the frontmatter of a skill or tool requires, in our form and in those of other agents.
 
+import { orNothing } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { joinRequirements, openRequirements, type Requirements } from '../../core/requirements.js';
@@ -27,11 +28,6 @@ export function readFileRequirements(
 
 // Some write `metadata` as JSON in quotes.
 function toRecord(metadata: unknown): Readonly<Record<string, unknown>> {
-  if (isRecord(metadata)) return metadata;
-  try {
-    const parsed: unknown = typeof metadata === 'string' ? JSON.parse(metadata) : undefined;
-    return isRecord(parsed) ? parsed : {};
-  } catch {
-    return {};
-  }
+  const given = typeof metadata === 'string' ? orNothing(() => JSON.parse(metadata) as unknown) : metadata;
+  return isRecord(given) ? given : {};
 }

@@ -217,18 +217,12 @@ function toTrust(text: string, metadata: SkillHeader['metadata'], trust: Skill['
 
 // A directory without SKILL.md is not a skill, but one with another spelling of it was meant to be.
 function checkSpelling(directory: string, { boundary }: Place): Reading | undefined {
-  let other: string | undefined;
-  try {
-    const names = readdirSync(admittedPath(directory, boundary) ?? '').filter(
-      (name) => name.toLowerCase() === 'skill.md',
-    );
-    other = names.includes('SKILL.md') ? 'SKILL.md' : names[0];
-  } catch {
-    return undefined;
-  }
+  const all = orNothing(() => readdirSync(admittedPath(directory, boundary) ?? '')) ?? [];
+  const names = all.filter((name) => name.toLowerCase() === 'skill.md');
+  const [other] = names;
   if (other === undefined) return undefined;
-  if (other === 'SKILL.md')
-    return rejected(join(directory, other), { message: 'is a link that leads to nothing', hint: 'fix the link' });
+  if (names.includes('SKILL.md'))
+    return rejected(join(directory, 'SKILL.md'), { message: 'is a link that leads to nothing', hint: 'fix the link' });
   return rejected(join(directory, other), {
     message: 'not listed: the name must be SKILL.md',
     hint: 'rename it to SKILL.md',

@@ -1,6 +1,6 @@
 // Parses values of server entries: text with references to variables, files and directories.
 
-import { isToolError, ToolError } from '../../core/error.js';
+import { isToolError, orNothing, ToolError } from '../../core/error.js';
 import { isSensitiveName } from '../../core/redact.js';
 import { readShape, strings } from '../../core/shape.js';
 import { SECRET_NAME } from '../../process/keychain.js';
@@ -54,17 +54,10 @@ function parseWhole(text: string): ValuePart | undefined {
 }
 
 function parseCommand(written: string): readonly string[] {
-  const { value } = readShape(strings, parseJson(written));
+  const parsed: unknown = orNothing(() => JSON.parse(written));
+  const { value } = readShape(strings, parsed);
   if (value !== undefined && value[0] !== undefined && value.every((word) => !word.includes('\u0000'))) return value;
   throw malformed('has an invalid command', 'write { "cmd": ["op", "read", "op://vault/item/field"] }');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function parseKeychain(name: string, written: string): ValuePart {

@@ -3,7 +3,7 @@
 import { nextTurn } from '../../core/async.js';
 import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import type { Progress } from '../../core/context.js';
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import { copyJson, isLonger, isRecord, type Json, toJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
@@ -237,11 +237,8 @@ function refused(plan: RemotePlan, error: RpcError, { client }: CallScope): Outp
 const REFUSAL_BOUNDS = { maxDepth: 32, maxBytes: 1024 * 1024 };
 
 function toRefusalData(data: unknown): { readonly data?: Json } {
-  try {
-    return data === undefined ? {} : { data: toJson(data, REFUSAL_BOUNDS) };
-  } catch {
-    return {};
-  }
+  const json = data === undefined ? undefined : orNothing(() => toJson(data, REFUSAL_BOUNDS));
+  return json === undefined ? {} : { data: json };
 }
 
 // The client did not announce what the server needs for the call.

@@ -1,6 +1,6 @@
 // Login to a server, by a person or by a grant of its entry, and logout.
 
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import { formatDuration } from '../../core/text.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { type LoginOptions, logInByPerson } from './by-person.js';
@@ -59,12 +59,8 @@ export async function logout(
 ): Promise<boolean> {
   const { directory } = options;
   return withLoginLock(server, options, async () => {
-    let stored: StoredLogin | undefined;
-    try {
-      stored = readLogin(directory, server);
-    } catch {
-      // An unreadable login is removed too.
-    }
+    // An unreadable login is removed too.
+    const stored = orNothing(() => readLogin(directory, server));
     const existed = removeLogin(directory, server);
     if (stored !== undefined) await revoke(stored, server, options);
     return existed;
@@ -73,13 +69,9 @@ export async function logout(
 
 /** Returns where the logins of a user at a server are; equal names of several issuers are several users. */
 export function findUserDirectories(server: HttpServer, user: string, wieldHome: string): readonly string[] {
-  return listUserDirectories(wieldHome).filter((directory) => {
-    try {
-      return readLogin(directory, server)?.user?.user === user;
-    } catch {
-      return false;
-    }
-  });
+  return listUserDirectories(wieldHome).filter(
+    (directory) => orNothing(() => readLogin(directory, server)?.user?.user) === user,
+  );
 }
 
 function toFacts({ server, url, issuer, tokens, expiresAt }: StoredLogin, hasGrant = false): LoginFacts {
