@@ -103,55 +103,40 @@ function expandText(text: string, position: TextPosition, entry: ServerEntry, op
   return { value, pieces };
 }
 
-export interface Credentials {
-  /** Whose they are. */
+/** What values belong to that are no part of a server entry. */
+interface ValueOwner {
   readonly name: string;
-  /** The only server that they are sent to. */
-  readonly url: string;
-  /** Texts with references. */
-  readonly values: readonly string[];
   /** The file that contains them. */
   readonly file: string;
 }
+
+const ofUser = ({ name, file }: ValueOwner) => {
+  return { name, owner: 'user', place: { file, pointer: null, line: null } } as const;
+};
 
 export interface ExpandedCredentials {
   readonly values: readonly string[];
   readonly secrets: readonly string[];
 }
 
-/** Expands credentials that belong to no server entry. Throws `unavailable` if a reference has no value. */
+/** Expands credentials of requests to the server with this URL. Throws `unavailable` if a reference has no value. */
 export async function expandCredentials(
-  { name, url, values, file }: Credentials,
+  { url, values, ...owner }: ValueOwner & { readonly url: string; readonly values: readonly string[] },
   options: { readonly world: World; readonly workdir: string },
 ): Promise<ExpandedCredentials> {
   const headers = Object.fromEntries(values.map((value, at) => [`secret-${at}`, value]));
-  const entry: ServerEntry = {
-    kind: 'http',
-    name,
-    owner: 'user',
-    place: { file, pointer: null, line: null },
-    url,
-    headers,
-  };
-  const { server, secrets } = await expandWithSecrets(entry, options);
+  const { server, secrets } = await expandWithSecrets({ ...ofUser(owner), kind: 'http', url, headers }, options);
   return { values: server.kind === 'http' ? Object.values(server.headers) : [], secrets };
 }
 
 /** Expands the values of variables that the configuration refers to. */
 export async function expandVariables(
-  references: Variables,
-  { name, file }: Pick<Credentials, 'name' | 'file'>,
+  env: Variables,
+  owner: ValueOwner,
   options: { readonly world: World; readonly workdir: string },
 ): Promise<{ readonly values: Variables; readonly secrets: readonly string[] }> {
-  const entry: ServerEntry = {
-    kind: 'stdio',
-    name,
-    owner: 'user',
-    place: { file, pointer: null, line: null },
-    command: name,
-    args: [],
-    env: references,
-  };
+  const { name } = owner;
+  const entry: ServerEntry = { ...ofUser(owner), kind: 'stdio', command: name, args: [], env };
   const { server } = await expandWithSecrets(entry, options, quoteOutside(name, 60));
   const values = server.kind === 'stdio' ? server.env : {};
   return { values, secrets: Object.values(values) };
