@@ -62,16 +62,17 @@ export function serverLost(context: FailureContext): ToolError {
 
 /** A call without a response because its server was lost. */
 export function callLost(tool: string, error: unknown, context: FailureContext): ToolError {
-  const { kind = 'lost', message, hint = CALL_AGAIN } = explain(error, context);
-  const shown = `lost the server ${context.server} while running ${tool}: ${message}`;
-  return ownError(error) ?? serverError('exec_failed', kind, shown, hint, context);
+  return callFailure(error, 'lost', `lost the server ${context.server} while running ${tool}`, context);
 }
 
 /** A call whose server responded with something other than an answer. */
 export function badResponse(tool: string, error: unknown, context: FailureContext): ToolError {
-  const { kind = 'bad-response', message, hint = CALL_AGAIN } = explain(error, context);
-  const shown = `the server ${context.server} gave no valid response to ${tool}: ${message}`;
-  return ownError(error) ?? serverError('exec_failed', kind, shown, hint, context);
+  return callFailure(error, 'bad-response', `the server ${context.server} gave no valid response to ${tool}`, context);
+}
+
+function callFailure(error: unknown, usual: FailureKind, what: string, context: FailureContext): ToolError {
+  const { kind = usual, message, hint = CALL_AGAIN } = explain(error, context);
+  return ownError(error) ?? serverError('exec_failed', kind, `${what}: ${message}`, hint, context);
 }
 
 export const CALL_AGAIN = 'call it again; the first call may have had an effect';
