@@ -1,6 +1,6 @@
 // Asks npm, uv or docker which version of a package they would run, and for its integrity. Nothing of the package runs.
 
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
@@ -65,8 +65,9 @@ async function resolveNpm({ name, wanted }: RunPackage, directory: string, insta
   writeFileAtomic(join(directory, 'package.json'), '{ "private": true }\n', { durable: false });
   const flags = ['install', '--package-lock-only', '--save-exact', ...NPM_FLAGS];
   await runInstaller(['npm', ...flags, '--prefix', directory, '--', spec], directory, installing);
-  const files = readAll(directory, ['package.json', 'package-lock.json']);
-  const { version, integrity } = readNpmLock(files['package-lock.json']!).get(`node_modules/${name}`) ?? {};
+  const read = (file: string): string => readFileSync(join(directory, file), 'utf8');
+  const files = { 'package.json': read('package.json'), 'package-lock.json': read('package-lock.json') };
+  const { version, integrity } = readNpmLock(files['package-lock.json']).get(`node_modules/${name}`) ?? {};
   if (version === undefined || integrity === undefined)
     throw unresolved(
       describePackage({ ecosystem: 'npm', name }, wanted),
@@ -112,14 +113,6 @@ async function resolveImage(wanted: RunPackage, installing: Installing): Promise
       asked.reason || `${runner} names no digest of it`,
     );
   return { version: digest, integrity: digest, files: {} };
-}
-
-function readAll(directory: string, names: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    names
-      .filter((name) => existsSync(join(directory, name)))
-      .map((name) => [name, readFileSync(join(directory, name), 'utf8')]),
-  );
 }
 
 interface LockedPackage {

@@ -47,6 +47,7 @@ export function toServerEntry(server: JsonObject, options: RegistryOptions): Reg
     !isExact(version)
   )
     throw unusable('the entry has no valid name and version');
+  const named = { name: name.split('/').at(-1)!, version };
   const reasons: string[] = [];
   const attempts: [readonly JsonObject[], Build][] = [
     [listOf(server.packages), (item, fill) => fromPackage(item, fill, options)],
@@ -55,8 +56,7 @@ export function toServerEntry(server: JsonObject, options: RegistryOptions): Reg
   for (const [items, build] of attempts)
     for (const item of items) {
       const bundle = item.registryType === 'mcpb' ? readBundlePackage(item, options.local) : undefined;
-      if (typeof bundle === 'object')
-        return { name: name.split('/').at(-1)!, version, entry: {}, bundle, variables: [], optional: [] };
+      if (typeof bundle === 'object') return { ...named, entry: {}, bundle, variables: [], optional: [] };
       if (bundle !== undefined) {
         reasons.push(bundle);
         continue;
@@ -65,14 +65,7 @@ export function toServerEntry(server: JsonObject, options: RegistryOptions): Reg
       const entry = build(item, fill);
       const fault = typeof entry === 'string' ? entry : findFault(entry, fill, options);
       if (typeof entry === 'string' || fault !== undefined) reasons.push(fault!);
-      else
-        return {
-          name: name.split('/').at(-1)!,
-          version,
-          entry,
-          variables: fill.variables(),
-          optional: fill.optional(),
-        };
+      else return { ...named, entry, variables: fill.variables(), optional: fill.optional() };
     }
   throw unusable(reasons.length === 0 ? 'the entry has no packages and no remotes' : reasons.join('; '));
 }
