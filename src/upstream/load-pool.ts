@@ -12,7 +12,6 @@ import { isStartedByTool } from '../process/ancestry.js';
 import { baseEnvironment, findProgram } from '../process/environment.js';
 import type { StartRequest } from '../process/start.js';
 import { readVersion } from '../workspace/machine.js';
-import type { SharedPlan } from './broker/plan.js';
 import { createSharing } from './broker/sharing.js';
 import type { Listing, StoredTool } from './catalog/listing-file.js';
 import type { Listings } from './catalog/listings.js';
@@ -21,7 +20,7 @@ import { type ToolListing, toInstructions } from './connection/fetch-listing.js'
 import type { NegotiatedVersion } from './connection/handshake.js';
 import type { StartSettings } from './connection/open.js';
 import { Pool, type PoolOptions } from './connection/pool.js';
-import { createProcessTransport } from './connection/process-transport.js';
+import { createProcessTransport, type PlannedStart } from './connection/process-transport.js';
 import { withReadMessages } from './connection/read-message.js';
 import { SseTransport } from './connection/sse-transport.js';
 import type { UpstreamTransport } from './connection/transport.js';
@@ -176,7 +175,7 @@ async function planStart(
   server: ResolvedProcess,
   { env, sandbox, advisories: path }: StartSettings,
   { world, wieldHome, network, beforeRun, lock }: PlanStartOptions,
-): Promise<Pick<SharedPlan, 'request' | 'first' | 'egress' | 'installed'>> {
+): Promise<PlannedStart> {
   // Python would write compiled code next to the files that were accepted.
   const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
   const environment = { ...baseEnvironment(world, env.pass), ...own, ...server.env };

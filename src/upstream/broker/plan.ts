@@ -7,22 +7,13 @@ import { words } from '../../core/text.js';
 import type { StdioServer } from '../../core/upstream.js';
 import { digestParts } from '../../files/digest.js';
 import { statOrNothing } from '../../files/read.js';
-import type { FirstStart } from '../../process/first-start.js';
-import type { StartRequest } from '../../process/start.js';
 import type { NegotiatedVersion } from '../connection/handshake.js';
-import type { ServerEgress } from '../connection/process-transport.js';
-import type { PinnedFiles } from '../pins/start.js';
+import type { PlannedStart } from '../connection/process-transport.js';
 
 /** A server to share, resolved by the session: with its secrets and its sandbox. */
-export interface SharedPlan {
+export interface SharedPlan extends PlannedStart {
   /** The entry as configured, for messages and timeouts. */
   readonly entry: StdioServer;
-  readonly request: StartRequest;
-  readonly first: Omit<FirstStart, 'request'> | undefined;
-  /** The network of its sandbox, if it may reach some hosts. */
-  readonly egress?: ServerEgress | undefined;
-  /** Its files, if it is pinned. */
-  readonly installed?: PinnedFiles | undefined;
   readonly announces: readonly ClientCapability[];
   /** Whose login it is started with, if not that of this machine. */
   readonly user: string | undefined;

@@ -44,10 +44,13 @@ export interface ServerEgress {
   readonly net: ResolvedNetwork;
 }
 
-interface PlannedStart {
+/** What a server is started with, as plain data. */
+export interface PlannedStart {
   readonly request: StartRequest;
+  /** The process may install something first, which goes on if it is closed before it has answered (UPS-112). */
   readonly first?: Omit<FirstStart, 'request'> | undefined;
   readonly egress?: ServerEgress | undefined;
+  /** Its files, if it is pinned. */
   readonly installed?: PinnedFiles | undefined;
 }
 
@@ -76,7 +79,7 @@ export class ProcessTransport implements UpstreamTransport {
 
   readonly #request: StartRequest;
   readonly #world: World;
-  readonly #first: Omit<FirstStart, 'request'> | undefined;
+  readonly #first: PlannedStart['first'];
   // The end of its output, in bounded memory.
   #tail = '';
   #companion: PipedCompanion | undefined;
@@ -90,8 +93,7 @@ export class ProcessTransport implements UpstreamTransport {
   #exit: ServerExit | undefined;
   #failure: string | undefined;
 
-  /** `first`: the process may install something first, which goes on if it is closed before it has answered (UPS-112). */
-  constructor(request: StartRequest, world: World, first?: Omit<FirstStart, 'request'>) {
+  constructor(request: StartRequest, world: World, first: PlannedStart['first']) {
     this.#request = request;
     this.#world = world;
     this.#first = first;
