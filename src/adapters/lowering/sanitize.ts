@@ -1,6 +1,6 @@
 // Reduces a schema to the keywords that providers share: references inlined, unknown and malformed keywords removed.
 
-import { isRecord } from '../../core/json.js';
+import { isRecord, mapValues } from '../../core/json.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 
 /** A mutable schema node. */
@@ -53,9 +53,7 @@ export function sanitize(root: JsonSchema): Sanitized {
   const list = (value: unknown, open: readonly string[]): Node[] | undefined =>
     Array.isArray(value) && value.length > 0 ? value.map((entry) => walk(entry, open)) : undefined;
   const map = (value: unknown, open: readonly string[]): Node | undefined =>
-    isRecord(value)
-      ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, walk(entry, open)]))
-      : undefined;
+    isRecord(value) ? mapValues(value, (entry) => walk(entry, open)) : undefined;
 
   const copy = (node: Node, open: readonly string[]): Node => {
     const out: Node = { ...annotationsOf(node), ...typeOf(node), ...choicesOf(node), ...constraintsOf(node) };

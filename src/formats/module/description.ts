@@ -1,7 +1,7 @@
 // Descriptions of modules as data: what the tool host sends, and what is cached so that a listing loads no module (MOD-8).
 
 import type { ModuleOffer } from '../../core/format.js';
-import type { JsonObject } from '../../core/json.js';
+import { type JsonObject, mapValues } from '../../core/json.js';
 import { isToolName } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
 import { cleanSchema, type JsonSchema } from '../../core/schema.js';
@@ -88,13 +88,10 @@ const OFFER = object({
   kind: oneOf('resource', 'prompt'),
   id: string,
   // Texts that are shown; URIs and data stay as they are.
-  fields: converted(table, (fields) => {
-    const cleaned = Object.entries(fields).map(([key, value]) => [
-      key,
-      typeof value === 'string' ? sanitize(value) : value,
-    ]);
-    return Object.fromEntries(cleaned) as JsonObject;
-  }),
+  fields: converted(
+    table,
+    (fields) => mapValues(fields, (value) => (typeof value === 'string' ? sanitize(value) : value)) as JsonObject,
+  ),
   input: SCHEMA,
 });
 const DESCRIPTION: Shape<Description> = object({

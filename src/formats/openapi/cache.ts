@@ -2,7 +2,7 @@
 
 import type { FileState } from '../../core/format.js';
 import type { HttpAction } from '../../core/http.js';
-import { isRecord, type Json } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject, mapValues } from '../../core/json.js';
 import type { FileIdentity } from '../../core/origin.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { World } from '../../core/snapshot.js';
@@ -92,9 +92,7 @@ export function unpack(packed: string, files?: Prepared['files']): Prepared {
 
 function mapIn(schema: JsonSchema, map: (definition: Json) => Json): JsonSchema {
   const { $defs } = schema;
-  if (!isRecord($defs)) return schema;
-  const mapped = Object.entries($defs).map(([name, definition]) => [name, map(definition as Json)]);
-  return { ...schema, $defs: Object.fromEntries(mapped) };
+  return isRecord($defs) ? { ...schema, $defs: mapValues($defs as JsonObject, map) } : schema;
 }
 
 export interface DocumentCacheOptions {

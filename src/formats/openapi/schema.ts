@@ -1,6 +1,6 @@
 // Turns schemas of OpenAPI 2.0, 3.0 and 3.1 into JSON Schema 2020-12, with what they refer to as definitions.
 
-import { isRecord, type Json } from '../../core/json.js';
+import { isRecord, type Json, mapValues } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { isRegex } from '../../schema/formats.js';
 import type { Located, Node, OpenDocument } from './document.js';
@@ -95,12 +95,7 @@ export function createSchemaWriter(
           isRecord(one) ? convertNode({ node: one, file }, refs) : one,
         );
       else if (MAPS.has(key) && isRecord(value))
-        written[key] = Object.fromEntries(
-          Object.entries(value).map(([name, one]) => [
-            name,
-            isRecord(one) ? convertNode({ node: one, file }, refs) : true,
-          ]),
-        );
+        written[key] = mapValues(value, (one) => (isRecord(one) ? convertNode({ node: one, file }, refs) : true));
       else written[key] = value as Json;
     }
     return repair(written, node, loose);

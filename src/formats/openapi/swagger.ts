@@ -1,6 +1,6 @@
 // Reads Swagger 2.0 as if it were OpenAPI 3: servers, parameters, bodies and responses.
 
-import { isRecord } from '../../core/json.js';
+import { isRecord, mapValues } from '../../core/json.js';
 import type { Located, Node, OpenDocument } from './document.js';
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
@@ -46,13 +46,10 @@ export function fromSwagger(
             consumes,
           )
         : undefined;
-  const responses = Object.fromEntries(
-    Object.entries(isRecord(node.responses) ? node.responses : {}).map(([status, response]) => [
-      status,
-      isRecord(response) && isRecord(response.schema)
-        ? { ...response, content: toContent(produces, response.schema) }
-        : response,
-    ]),
+  const responses = mapValues(isRecord(node.responses) ? node.responses : {}, (response) =>
+    isRecord(response) && isRecord(response.schema)
+      ? { ...response, content: toContent(produces, response.schema) }
+      : response,
   );
   return {
     operation: { node: { ...node, responses, ...(requestBody && { requestBody }) }, file },
