@@ -108,8 +108,6 @@ function createSkillReader({ skills: format, flatSkills: flat, now }: Omit<Autho
     const place: Place = { directory: dirname(path), owner, kind: 'skills', boundary, named: true };
     return readWithin(reader, basename(path), place, snapshot).reading;
   };
-  const readSkill = (directory: string, owner: Owner, snapshot: Snapshot): Reading | undefined =>
-    readIn(format, directory, owner, snapshot);
   const cache = createStatCache<MainSkill | undefined>({ now });
 
   // Main skills by directory; a snapshot has one state of each.
@@ -127,7 +125,7 @@ function createSkillReader({ skills: format, flatSkills: flat, now }: Omit<Autho
     const main = cache.get(
       key,
       [join(directory, 'SKILL.md')],
-      ([text]) => (text === undefined ? undefined : toMainSkill(readSkill(directory, owner, snapshot), text)),
+      ([text]) => (text === undefined ? undefined : toMainSkill(readIn(format, directory, owner, snapshot), text)),
       () => snapshot.boundaryOf({ directory, owner }),
     );
     known.set(key, main);

@@ -44,22 +44,9 @@ export interface SharedServersOptions {
   readonly onLeft: () => void;
 }
 
-export interface SharedServers {
-  /** Returns the server of a plan, which may have no process yet. */
-  find(plan: SharedPlan): SharedServer;
-  /** Returns a lease of a process; of its own for a person while another one uses it, where the server needs that. */
-  acquire(server: SharedServer, person: string | undefined, signal: AbortSignal): Promise<Lease>;
-  /** Removes what nobody uses any more. */
-  forget(server: SharedServer): void;
-  /** Ends the processes of a plan, always or if no session uses them. */
-  end(plan: SharedPlan, when: unknown): void;
-  states(): readonly SharedState[];
-  /** Whether there is no server. */
-  isIdle(): boolean;
-  close(): Promise<void>;
-}
+export type SharedServers = ReturnType<typeof createSharedServers>;
 
-export function createSharedServers({ version, world, onLeft }: SharedServersOptions): SharedServers {
+export function createSharedServers({ version, world, onLeft }: SharedServersOptions) {
   const servers = new Map<string, SharedServer>();
   const watched = new WeakSet<Connection>();
   const pool = new Pool({
@@ -105,11 +92,14 @@ export function createSharedServers({ version, world, onLeft }: SharedServersOpt
   };
 
   return {
+    /** Removes what nobody uses any more. */
     forget,
-    isIdle: () => servers.size === 0,
-    close: () => pool.close(),
-    states: () => [...servers.values()].flatMap(toStates),
-    find(plan) {
+    /** Whether there is no server. */
+    isIdle: (): boolean => servers.size === 0,
+    close: (): Promise<void> => pool.close(),
+    states: (): readonly SharedState[] => [...servers.values()].flatMap(toStates),
+    /** Returns the server of a plan, which may have no process yet. */
+    find(plan: SharedPlan): SharedServer {
       const identity = identify(plan);
       const key = `${identity} ${plan.older}`;
       const known = servers.get(key);
@@ -119,7 +109,8 @@ export function createSharedServers({ version, world, onLeft }: SharedServersOpt
       servers.set(key, server);
       return server;
     },
-    async acquire(server, person, signal) {
+    /** Returns a lease of a process; of its own for a person while another one uses it, where the server needs that. */
+    async acquire(server: SharedServer, person: string | undefined, signal: AbortSignal): Promise<Lease> {
       server.waiting++;
       try {
         const { older } = server.plan;
@@ -135,7 +126,8 @@ export function createSharedServers({ version, world, onLeft }: SharedServersOpt
         forget(server);
       }
     },
-    end(plan, when) {
+    /** Ends the processes of a plan, always or if no session uses them. */
+    end(plan: SharedPlan, when: unknown): void {
       const identity = identify(plan);
       for (const server of servers.values())
         if (server.identity === identity && (when === 'always' || !isUsed(server))) pool.end(server);
