@@ -2,13 +2,12 @@
 
 import type { Format } from '../../core/format.js';
 import { compileGlob } from '../../core/glob.js';
-import { isRecord } from '../../core/json.js';
+import { isRecord, mapValues } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import type { TextFile } from '../shared/root-file.js';
 import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask } from '../shared/task-input.js';
-import { parseObject, parseYaml } from '../shared/task-text.js';
-import { type JudgedTask, textsIn } from '../shared/task-words.js';
+import { parseObject, parseYaml, readTable } from '../shared/task-text.js';
 
 export function createPackageJsonFormat(): Format {
   return createTaskFormat({ name: 'package-json', prefix: 'npm', files: ['package.json'], parse });
@@ -39,19 +38,13 @@ for (const name of ['install', 'prepare', 'prepublishOnly', 'dependencies']) LIF
 
 function scriptsOf(document: Record<string, unknown>, manager: Manager, member?: Pick<Task, 'file' | 'group'>): Tasks {
   const scripts = isRecord(document.scripts) ? document.scripts : {};
-  const tasks: Task[] = [];
-  const leftOut: { name: string; why: string }[] = [];
-  const unlisted: JudgedTask[] = [];
-  for (const [name, text] of Object.entries(scripts)) {
-    const runs = textsIn([scripts[`pre${name}`], text, scripts[`post${name}`]]);
-    if (LIFECYCLE.has(name) || isHook(name, scripts)) {
-      unlisted.push({ name, runs });
-      continue;
-    }
-    if (typeof text !== 'string') leftOut.push({ name, why: 'not a string' });
-    else tasks.push({ ...member, name, runs, description: describeTask(undefined, text), ...toCommand(manager, name) });
-  }
-  return { tasks, leftOut, unlisted };
+  const withHooks = mapValues(scripts, (text, name) => [scripts[`pre${name}`], text, scripts[`post${name}`]]);
+  return readTable(withHooks, (name) => {
+    if (LIFECYCLE.has(name) || isHook(name, scripts)) return undefined;
+    const text = scripts[name];
+    if (typeof text !== 'string') return 'not a string';
+    return { ...member, name, description: describeTask(undefined, text), ...toCommand(manager, name) };
+  });
 }
 
 // Runs before or after another script.
