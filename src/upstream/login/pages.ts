@@ -56,9 +56,10 @@ const FOREIGN = toPage(400, ['This answer belongs to no login of this browser.',
 export function createLoginPages({ origin, now, identify, createFetch }: LoginPagesOptions): LoginPages {
   const links = createLinks(now);
   const steps = createOneTime<Step>(now);
-  const send = (page: URL, state: string, step: Omit<Step, 'until'>): PageResponse => {
-    steps.add(state, { ...step, until: now() + LINK_MS });
-    return toRedirect(page, toCookie(state, step.cookie, step.redirectUrl));
+  const send = (page: URL, state: string, step: Pick<Step, 'redirectUrl' | 'next'>): PageResponse => {
+    const cookie = createSecret();
+    steps.add(state, { ...step, cookie, until: now() + LINK_MS });
+    return toRedirect(page, toCookie(state, cookie, step.redirectUrl));
   };
 
   // The way back has the name of the server: the answer of one login server does not fit the login at another.
@@ -66,7 +67,7 @@ export function createLoginPages({ origin, now, identify, createFetch }: LoginPa
     const { user, expand, directory, world } = wanted;
     const server = await expand();
     const redirectUrl = `${origin()}${CALLBACK_PATH}${encodeURIComponent(server.name)}`;
-    const [state, cookie] = [createSecret(), createSecret()];
+    const state = createSecret();
     const { page, finish } = await startLogin(server, { directory, redirectUrl, state, user, world, createFetch });
     const next = async (answer: URLSearchParams): Promise<PageResponse> => {
       try {
@@ -78,14 +79,14 @@ export function createLoginPages({ origin, now, identify, createFetch }: LoginPa
       const name = quoteOutside(server.name, 60);
       return toPage(200, [`${nameOf(user)} is logged in to ${name}.`, 'You can close this window.']);
     };
-    return send(page, state, { redirectUrl, cookie, next });
+    return send(page, state, { redirectUrl, next });
   };
 
   // Where the identity provider can say who is at the browser, it must be the user of the link (IDN-26).
   const start = async (link: LoginLink): Promise<PageResponse> => {
     const { user } = link.wanted;
     const redirectUrl = `${origin()}${IDENTITY_PATH}`;
-    const [state, cookie] = [createSecret(), createSecret()];
+    const state = createSecret();
     try {
       const started = await identify(user.issuer, { redirectUrl, state });
       if (started === undefined) return await logIn(link);
@@ -97,7 +98,7 @@ export function createLoginPages({ origin, now, identify, createFetch }: LoginPa
         }
         return toPage(403, [`This link is for ${nameOf(user)}, and you logged in as somebody else.`]);
       };
-      return send(started.page, state, { redirectUrl, cookie, next });
+      return send(started.page, state, { redirectUrl, next });
     } catch (thrown) {
       return toFailure(thrown, user);
     }
