@@ -5,7 +5,6 @@ import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js
 import { findPartFault, type Output, type Part, textOf } from '../../core/result.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { RemoteAction } from '../../core/tool.js';
-import type { Fields } from './client.js';
 
 const BOUNDS = { maxDepth: 64, maxBytes: 16 * 1024 * 1024 };
 const PROTOCOL_META = /^io\.modelcontextprotocol\//;
@@ -19,14 +18,8 @@ type Result = Readonly<Record<string, Json | undefined>>;
 
 /** Converts the result of a call to an Output. Throws `invalid_output`. */
 export function toOutput(tool: string, value: unknown): Output {
-  const result = readResult(tool, value, ({ content, structuredContent, isError, _meta, resultType }) => ({
-    content,
-    structuredContent,
-    isError,
-    _meta,
-    resultType,
-  }));
-  const { content = [], structuredContent, isError, _meta, resultType } = result;
+  const fields = ['content', 'structuredContent', 'isError', '_meta', 'resultType'];
+  const { content = [], structuredContent, isError, _meta, resultType } = readResult(tool, value, fields);
   if (resultType !== undefined && resultType !== 'complete')
     throw invalidResult(tool, `unknown resultType "${quoteOutside(String(resultType), 40)}"`);
   const parts = readParts(tool, 'content', content);
@@ -59,11 +52,12 @@ export function toDataOutput(method: DataMethod, name: string, value: unknown): 
   return { content: [], structured: { values: values.slice(0, MAX_COMPLETIONS), ...counts } as Json };
 }
 
-// What `pick` leaves out is not read.
-function readResult(name: string, value: unknown, pick: (fields: Fields) => Fields = (fields) => fields): Result {
+// Reads only these fields, or all of them.
+function readResult(name: string, value: unknown, fields?: readonly string[]): Result {
   if (!isRecord(value)) throw invalidResult(name, 'it must be an object');
+  const wanted = fields === undefined ? value : Object.fromEntries(fields.map((field) => [field, value[field]]));
   try {
-    return toJson(pick(value), BOUNDS) as Result;
+    return toJson(wanted, BOUNDS) as Result;
   } catch (error) {
     throw invalidResult(name, `it ${describeJsonFault(error, BOUNDS.maxBytes)}`);
   }
