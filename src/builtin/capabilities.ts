@@ -3,14 +3,13 @@
 import { basename, dirname, join } from 'node:path';
 import { orNothing, ToolError } from '../core/error.js';
 import type { Snapshot, World } from '../core/snapshot.js';
-import { sanitize } from '../core/text.js';
+import { compareText, count, quoteOutside, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { containedPath } from '../files/contained-path.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 import { askModel, type CreateModelFetch } from './ask-model.js';
 import { defineBuiltin } from './builtin.js';
-import { describeThemes, namesTool } from './inventory.js';
 
 export interface CapabilitiesOptions {
   /** The tools that a model may see. */
@@ -73,6 +72,56 @@ async function makeLines(
     .filter((line) => /^[-*] \S/.test(line) && !namesTool(line, names))
     .map((line) => `- ${line.slice(2)}`);
   return lines.length > 0 ? lines : themes;
+}
+
+const MAX_SENTENCES = 6;
+const MAX_SENTENCE = 90;
+
+// The lines of the inventory, one for each theme; independent of the order of the tools.
+function describeThemes(tools: readonly Tool[]): string[] {
+  const themes = new Map<string, Tool[]>();
+  for (const tool of tools) {
+    const theme = toTitle(themeOf(tool));
+    themes.set(theme, [...(themes.get(theme) ?? []), tool]);
+  }
+  const names = tools.map((tool) => tool.name);
+  return [...themes]
+    .sort(([one], [other]) => compareText(one, other))
+    .map(([theme, members]) => {
+      const said = members
+        .map((tool) => firstSentence(tool.description))
+        .filter((sentence) => sentence !== '' && !namesTool(sentence, names))
+        .sort(compareText);
+      const different = [...new Set(said)];
+      const shown = different.slice(0, MAX_SENTENCES).join('; ');
+      const more = members.length > MAX_SENTENCES ? '; and more' : '';
+      return `- ${theme}: ${shown === '' ? count(members.length, 'tool') : shown + more}`;
+    });
+}
+
+// Whether a text contains the name of a tool as a word.
+function namesTool(text: string, names: readonly string[]): boolean {
+  const words = new Set(text.match(/[A-Za-z0-9_:-]+/g)?.flatMap((word) => [word, word.replace(/[:-]+$/, '')]));
+  return names.some((name) => words.has(name));
+}
+
+function themeOf({ traits, origin }: Tool): string {
+  if (traits.group !== undefined) return traits.group;
+  const tag = [...traits.tags].sort(compareText)[0];
+  if (tag !== undefined) return tag;
+  return origin.server ?? 'other';
+}
+
+function toTitle(word: string): string {
+  const words = word.replace(/[_:-]+/g, ' ').trim();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+// Sanitises a description and shortens it to its first sentence.
+function firstSentence(description: string): string {
+  const line = description.trim().split('\n')[0]!;
+  const sentence = /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
+  return quoteOutside(sentence.replace(/[.!?]+$/, ''), MAX_SENTENCE).trim();
 }
 
 function containedFile(workdir: string, path: string): string {

@@ -3,11 +3,11 @@
 import { NO_SANDBOXES } from '../../core/sandbox.js';
 import type { World } from '../../core/snapshot.js';
 import type { StdioServer } from '../../core/upstream.js';
+import { listProcesses, readProc } from '../../process/proc.js';
 import type { Connection } from '../connection/connection.js';
 import type { StartSettings } from '../connection/open.js';
 import { type Lease, Pool } from '../connection/pool.js';
 import { createProcessTransport, type ProcessTransport } from '../connection/process-transport.js';
-import { memoryOf } from './memory.js';
 import type { Peer } from './peer.js';
 import { identify, type SharedPlan } from './plan.js';
 import type { SharedState } from './wire.js';
@@ -146,6 +146,20 @@ function isUsed({ channels, waiting }: SharedServer): boolean {
 // What the session resolved already does not matter here.
 function toSettings({ announces }: SharedPlan): StartSettings {
   return { announces, env: { pass: [], from: {} }, sandbox: NO_SANDBOXES, allowedServers: [], broker: false };
+}
+
+const PAGE_BYTES = 4096;
+
+// The resident memory of a process group; null if the system does not show it.
+function memoryOf(leader: number): number | null {
+  let pages = 0;
+  for (const pid of listProcesses()) {
+    const stat = readProc(`/proc/${pid}/stat`);
+    // The name in parentheses can contain anything. Then come state, parent, group, and 19 fields later the resident pages.
+    const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+    if (Number(fields[2]) === leader) pages += Number(fields[21]);
+  }
+  return pages === 0 ? null : pages * PAGE_BYTES;
 }
 
 function toStates({ name, plan, channels, processes }: SharedServer): SharedState[] {
