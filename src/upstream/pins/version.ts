@@ -22,30 +22,26 @@ const ORDER: Readonly<Record<string, number>> = {
 /** Returns a number below, equal to or above 0. What follows `+` does not count. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [parse(a), parse(b)];
-  return (
-    compareLists([left.epoch, ...left.release], [right.epoch, ...right.release]) || compareTails(left.tail, right.tail)
-  );
+  const ofNumbers = compareEach(left.numbers, right.numbers, (one = 0, other = 0) => one - other);
+  return ofNumbers || compareEach(left.tail, right.tail, compareParts);
 }
 
 function parse(version: string) {
   const plain = version.trim().toLowerCase().replace(/^v/, '').split('+')[0]!;
   const [, epoch = '0', release = '', tail = ''] = /^(?:(\d+)!)?(\d+(?:\.\d+)*)?(.*)$/s.exec(plain) ?? [];
   // 1.0 and 1.0.0 are the same.
-  const numbers = release.split('.').map(Number);
+  const numbers = [epoch, ...release.split('.')].map(Number);
   while (numbers.at(-1) === 0) numbers.pop();
-  return { epoch: Number(epoch), release: numbers, tail: tail.match(/\d+|[a-z]+/g) ?? [] };
+  return { numbers, tail: tail.match(/\d+|[a-z]+/g) ?? [] };
 }
 
-function compareLists(a: readonly number[], b: readonly number[]): number {
-  const at = Array.from({ length: Math.max(a.length, b.length) }, (_, index) => index).find(
-    (index) => (a[index] ?? 0) !== (b[index] ?? 0),
-  );
-  return at === undefined ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
-}
-
-function compareTails(a: readonly string[], b: readonly string[]): number {
+function compareEach<T>(
+  a: readonly T[],
+  b: readonly T[],
+  compare: (one: T | undefined, other: T | undefined, isFirst: boolean) => number,
+): number {
   for (let at = 0; at < Math.max(a.length, b.length); at++) {
-    const order = compareParts(a[at], b[at], at === 0);
+    const order = compare(a[at], b[at], at === 0);
     if (order !== 0) return order;
   }
   return 0;
