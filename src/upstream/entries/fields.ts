@@ -235,9 +235,9 @@ const OAUTH_KEYWORDS: JsonSchema = {
 
 const OTHERS_ARE_DROPPED = { unknown: 'drop' } as const;
 
-/** The fields of a server that is started. */
 const INTEGRITY = /^(?:(?:sha\d+-[A-Za-z0-9+/=]+|sha256:[0-9a-f]{64})(?: |$))+$/;
 
+/** The fields of a server that is started. */
 export const STDIO = object(
   {
     command: filled('command'),
@@ -280,20 +280,17 @@ export const HTTP = object(
   OTHERS_ARE_DROPPED,
 );
 
+const TIME = described(duration, duration.expected, 'a bare number is in seconds');
+const PROTOCOL = oneOf(...PROTOCOL_VERSIONS);
+
 /** The fields of every server. */
 export const COMMON = object(
   {
     allow: optional(selectors),
     deny: optional(selectors),
-    timeout: optional(described(duration, duration.expected, 'a bare number is in seconds')),
-    startTimeout: optional(described(duration, duration.expected, 'a bare number is in seconds')),
-    protocol: optional(
-      described(
-        oneOf(...PROTOCOL_VERSIONS),
-        oneOf(...PROTOCOL_VERSIONS).expected,
-        'remove it to negotiate the version',
-      ),
-    ),
+    timeout: optional(TIME),
+    startTimeout: optional(TIME),
+    protocol: optional(described(PROTOCOL, PROTOCOL.expected, 'remove it to negotiate the version')),
     prefix: optional(boolean),
     disabled: optional(boolean),
     enabled: optional(boolean),
