@@ -47,6 +47,8 @@ export interface RequestOptions {
   readonly envelope?: Fields | undefined;
   /** HTTP headers of this request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Called when the server has accepted a subscription. */
+  readonly onAccepted?: ((accepted: Fields) => void) | undefined;
 }
 
 /** A stream of notifications (newer protocol version). */
@@ -58,12 +60,9 @@ export interface Subscription {
   close(): void;
 }
 
-interface Waiter {
+interface Waiter extends Pick<RequestOptions, 'onProgress' | 'onAccepted'> {
   resolve(result: unknown): void;
   reject(error: Error): void;
-  readonly onProgress: RequestOptions['onProgress'];
-  /** Only of subscriptions. */
-  readonly onAccepted: ((accepted: Fields) => void) | undefined;
 }
 
 const METHOD_NOT_FOUND = -32601;
@@ -104,11 +103,6 @@ export class Client {
     });
   }
 
-  /** Sends a request and returns its result. Throws RpcError, LostError, or an error of the transport. */
-  request(method: string, params: Fields, options: RequestOptions): Promise<unknown> {
-    return this.#request(method, params, options);
-  }
-
   /** Whether the newer protocol version was negotiated. */
   get isModern(): boolean {
     return this.envelope !== undefined;
@@ -125,10 +119,11 @@ export class Client {
     let accepted: Fields = {};
     let ended: Promise<unknown> | undefined;
     const opened = new Promise<void>((resolve, reject) => {
-      ended = this.#request('subscriptions/listen', { notifications }, { signal: stop.signal }, (given) => {
+      const onAccepted = (given: Fields): void => {
         accepted = given;
         resolve();
-      });
+      };
+      ended = this.request('subscriptions/listen', { notifications }, { signal: stop.signal, onAccepted });
       ended.then(() => reject(new LostError('the server ended the subscription')), reject);
     });
     if (!(await settlesWithin(opened, SUBSCRIBE_TIMEOUT_MS))) {
@@ -142,11 +137,11 @@ export class Client {
     return { accepted, closed, close: () => stop.abort() };
   }
 
-  #request(
+  /** Sends a request and returns its result. Throws RpcError, LostError, or an error of the transport. */
+  request(
     method: string,
     params: Fields,
-    { signal, onProgress, trace, onSent, envelope = this.envelope, headers }: RequestOptions,
-    onAccepted?: (accepted: Fields) => void,
+    { signal, onProgress, trace, onSent, envelope = this.envelope, headers, onAccepted }: RequestOptions,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (!this.isOpen) throw connectionClosed();
