@@ -1,5 +1,6 @@
 // Keeps the tool list of a connection current.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Client } from './client.js';
@@ -48,9 +49,7 @@ export async function watchTools(
       } catch (error) {
         debug(`${name}: could not list its changed tools: ${quoteOutside((error as Error).message, 200)}`);
       }
-      await new Promise<void>((resolve) => {
-        setTimeout(resolve, MIN_INTERVAL_MS).unref();
-      });
+      await sleep(MIN_INTERVAL_MS, undefined, { ref: false });
     }
     isListing = false;
   };
