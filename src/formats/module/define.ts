@@ -108,23 +108,22 @@ function toRun(definition: ToolDefinition, input: Schema): FunctionAction['run']
     return (value, context, ...more) => execute(value, context, ...more);
   return async (value, context, ...more) => {
     const given = isStandardSchema(inputSchema)
-      ? await parseInput(name, inputSchema, input, value)
+      ? await parseBy(inputSchema, value, (faults) => describeFaults({ name, input }, faults))
       : fillDefaults(value, input.json);
     const result = await execute(given, context, ...more);
-    return isStandardSchema(outputSchema) && !isFailedOutput(result) ? parseOutput(name, outputSchema, result) : result;
+    if (!isStandardSchema(outputSchema) || isFailedOutput(result)) return result;
+    return parseBy(outputSchema, result, (faults) => describeOutputFaults(name, faults));
   };
 }
 
-async function parseInput(name: string, schema: StandardSchema, input: Schema, value: unknown): Promise<unknown> {
+async function parseBy(
+  schema: StandardSchema,
+  value: unknown,
+  toError: (faults: Parameters<typeof describeOutputFaults>[1]) => ToolError,
+): Promise<unknown> {
   const parsed = await parseStandard(schema, value);
   if (parsed.ok) return parsed.value;
-  throw describeFaults({ name, input }, parsed.faults);
-}
-
-async function parseOutput(name: string, schema: StandardSchema, result: unknown): Promise<unknown> {
-  const parsed = await parseStandard(schema, result);
-  if (parsed.ok) return parsed.value;
-  throw describeOutputFaults(name, parsed.faults);
+  throw toError(parsed.faults);
 }
 
 function toTraits(definition: ToolDefinition): Traits {
