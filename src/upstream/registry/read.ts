@@ -13,15 +13,14 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Whether an argument of `mcp add` is an entry of a registry and not the name of a server. */
 export function isRegistryPlace(text: string, cwd: string): boolean {
-  // Also a file that does not exist: that is the error to report.
-  if (text.startsWith(PREFIX) || text.endsWith('.json')) return true;
-  return /[./]/.test(text) && statOrNothing(resolve(cwd, text)) !== undefined;
+  return isRegistryEntry(text, cwd) || (/[./]/.test(text) && statOrNothing(resolve(cwd, text)) !== undefined);
 }
 
 /** Whether an argument after a name can only be an entry, and not a program to start. */
 export function isRegistryEntry(text: string, cwd: string): boolean {
+  // Also a file that does not exist: that is the error to report.
   if (text.startsWith(PREFIX) || text.endsWith('.json')) return true;
-  return isRegistryPlace(text, cwd) && statOrNothing(resolve(cwd, text))?.isDirectory() === true;
+  return /[./]/.test(text) && statOrNothing(resolve(cwd, text))?.isDirectory() === true;
 }
 
 export interface ReadOptions {
