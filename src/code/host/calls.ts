@@ -1,7 +1,7 @@
 // The calls of a program: names, and results as the program sees them (COD-5, COD-6).
 
 import type { NestedOptions } from '../../core/context.js';
-import { type ErrorValue, isToolError, reviveError, ToolError, toToolError } from '../../core/error.js';
+import { type ErrorValue, reviveError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { MOST_READ_TEXT } from '../../core/json-size.js';
 import { toIdentifier } from '../../core/name.js';
@@ -41,7 +41,7 @@ export function createCalls(given: CallsOptions) {
     try {
       return await makeCall(call, perform, options);
     } catch (error) {
-      return toError(call.name, (isToolError(error) ? error : toToolError(error)).toJSON());
+      return toError(call.name, toToolError(error).toJSON());
     }
   };
 }
