@@ -34,17 +34,8 @@ const DROPPED_IF_LOOSE = new Set([
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
 const ONE = new Set([
-  ...[
-    'items',
-    'additionalProperties',
-    'unevaluatedProperties',
-    'propertyNames',
-    'contains',
-    'not',
-    'if',
-    'then',
-    'else',
-  ],
+  ...['items', 'additionalProperties', 'unevaluatedProperties', 'propertyNames', 'contains'],
+  ...['not', 'if', 'then', 'else'],
 ]);
 
 export function createSchemaWriter(
