@@ -3,13 +3,13 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { orNothing, ToolError } from '../core/error.js';
+import type { Reading } from '../core/format.js';
 import { withoutReservedTags } from '../core/name.js';
 import type { Boundary, Place } from '../core/origin.js';
 import { type Finding, type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { World } from '../core/snapshot.js';
 import { compareText, quoteOutside } from '../core/text.js';
-import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { statOrNothing } from '../files/read.js';
@@ -49,11 +49,9 @@ export interface CheckOptions {
 }
 
 /** The result of reading one entry. Paths of problems are absolute. */
-interface EntryReading {
-  readonly tools: readonly Tool[];
-  readonly skills: readonly Skill[];
-  readonly problems: readonly Problem[];
-}
+type EntryReading = Required<Pick<Reading, 'tools' | 'skills' | 'problems'>>;
+
+const NOTHING: EntryReading = { tools: [], skills: [], problems: [] };
 
 /** Throws `not_found` if the directory does not exist. */
 export async function checkDirectory(
@@ -142,13 +140,13 @@ function readScriptEntry(path: string, world: World, boundary: Boundary | undefi
   const entry = basename(path);
   const place = placeOf(path, 'tools', boundary);
   const reading = format.claims(entry) ? readWithin(format, entry, place).reading : undefined;
-  return { tools: [], skills: [], problems: [], ...reading };
+  return { ...NOTHING, ...reading };
 }
 
 function readSkillEntry(path: string, boundary: Boundary | undefined): EntryReading {
   const place = placeOf(path, 'skills', boundary);
   const format = createSkillFormat();
-  if (!format.claims(basename(path))) return { tools: [], skills: [], problems: [] };
+  if (!format.claims(basename(path))) return NOTHING;
   const { tools = [], skills = [], problems = [] } = readWithin(format, basename(path), place).reading ?? {};
   const declared = readDirectory(path, place);
   const toProblems = (severity: Problem['severity'], findings: readonly Finding[]): Problem[] =>
