@@ -131,7 +131,7 @@ export function createShippingRecorder(recorder: Recorder, options: ShipperOptio
         await ship(sink);
       });
       if (sinks.length > 0) await settlesWithin(Promise.allSettled(sent), CLOSE_MS);
-      ending.abort();
+      if (running.size > 0) ending.abort();
       clearTimeout(timer);
     },
   };

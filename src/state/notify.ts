@@ -44,6 +44,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const ending = new AbortController();
   const slots = createSemaphore(CONCURRENT);
   const running = new Set<Promise<void>>();
+  let isClosed = false;
 
   const deliver = async (record: ApprovalRecord, to: NotifySettings): Promise<void> => {
     const id = idOf(record);
@@ -69,7 +70,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
   const tell = (record: ApprovalRecord): void => {
     const to = settings();
-    if (to === undefined || closing.signal.aborted) return;
+    if (to === undefined || isClosed) return;
     if (running.size >= MAX_QUEUED) {
       warn(`approvals.notify is too slow: not told of the call ${idOf(record)}`);
       return;
@@ -88,8 +89,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
       },
     },
     async close() {
+      isClosed = true;
+      // Most processes send none, and to abort takes milliseconds at first.
+      if (running.size === 0) return;
       closing.abort();
-      if (running.size > 0) await Promise.race([Promise.allSettled(running), pause(CLOSE_MS)]);
+      await Promise.race([Promise.allSettled(running), pause(CLOSE_MS)]);
       ending.abort();
     },
   };
