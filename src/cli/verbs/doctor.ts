@@ -18,7 +18,7 @@ const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' 
 export const doctor: Verb = {
   name: 'doctor',
   usage: 'doctor [--fix [--dry-run] [--yes]] [--json]\n  wield doctor --clean [--dry-run]',
-  summary: 'HealthCheck the setup and suggest fixes. Exits with 1 if there is a problem.',
+  summary: 'Check the setup and suggest fixes. Exits with 1 if there is a problem.',
   examples: ['wield doctor', 'wield doctor --fix'],
   flags: {
     fix: toggle('Restore links, store paths and missing files of installed items'),
