@@ -187,7 +187,8 @@ function printTools({ terminal }: VerbCall, tools: readonly ToolDifference[]): v
     terminal.out(`    ${spellOut(name)}  ${change}\n`);
     printDiff(
       terminal,
-      diff.map((line) => `  ${spellOut(line)}`),
+      diff.map((line) => spellOut(line)),
+      6,
     );
   }
 }
