@@ -52,6 +52,10 @@ class Context {
   }
 }
 
+// All tools of a process share it.
+delete (Context.prototype as { constructor?: unknown }).constructor;
+Object.freeze(Context.prototype);
+
 function missing(field: string, hint: string): ToolError {
   return new ToolError('tool_failed', `the context of tools has no ${field}`, { hint });
 }
