@@ -4,7 +4,7 @@ import { compileGlob, type Glob } from './glob.js';
 import { type PatternContext, selectorError } from './glob-syntax.js';
 import { isLabel } from './label.js';
 import { type Condition, SELECTOR_TERMS } from './selector-terms.js';
-import { nearest } from './text.js';
+import { nearest, spellOut } from './text.js';
 
 /** A parsed selector. */
 export interface Selector {
@@ -125,8 +125,9 @@ function rejectUnmatchable(context: PatternContext, begin: number, mark: string,
     if (character === '\\') at++;
     else if (character === '[') at = endOfClass(pattern, at);
     else if ((at === 0 && NEVER_FIRST.test(character)) || NEVER.test(character) || isLookalike(character)) {
-      const hint = `tools have names such as read_file; directives are in parentheses: name($deny); write \\${character} for the character itself`;
-      throw selectorError(context, begin + at, `an unexpected "${character}"`, hint);
+      const shown = spellOut(character);
+      const hint = `tools have names such as read_file; directives are in parentheses: name($deny); write \\${shown} for the character itself`;
+      throw selectorError(context, begin + at, `an unexpected "${shown}"`, hint);
     } else if (mark === '#' && /[A-Z_]/.test(character)) {
       const hint = `tags are lower case, with dashes: #${pattern.toLowerCase().replaceAll('_', '-')}`;
       throw selectorError(context, begin + at, `an unexpected "${character}" in a tag`, hint);

@@ -3,7 +3,7 @@
 import { orNothing } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, sanitize } from '../../core/text.js';
 
 export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object';
 
@@ -224,7 +224,7 @@ function explain(value: Json, schema: JsonSchema): string | undefined {
   const shown = quoteOutside(typeof value === 'string' ? value : JSON.stringify(value), 40);
   if (!matches) return `"${shown}" is not a value of ${String(type)}`;
   if (Array.isArray(schema.enum) && !schema.enum.includes(value))
-    return `"${shown}" is not one of ${schema.enum.join(', ')}`;
+    return `"${shown}" is not one of ${sanitize(schema.enum.join(', '))}`;
   const size = typeof value === 'string' ? [...value].length : Array.isArray(value) ? value.length : value;
   const [least, most] = BOUNDS[String(type)] ?? ['', ''];
   if (typeof schema[least] === 'number' && (size as number) < schema[least]) return `"${shown}" is below the range`;

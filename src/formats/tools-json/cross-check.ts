@@ -26,7 +26,7 @@ export function crossCheck({ tools, allowlist, execution: all }: Parts, { report
     const declared = tools.find((candidate) => candidate.name === tool);
     if (declared === undefined) {
       const names = tools.map((candidate) => candidate.name);
-      report([...path, 'tool'], `"${quoteOutside(tool, 60)}" is not declared`, suggest(tool, names));
+      report([...path, 'tool'], `"${shorten(tool)}" is not declared`, suggest(tool, names));
       continue;
     }
     checkCommands(execution, path, allowlist, report);
@@ -50,13 +50,13 @@ function checkCommands(execution: Execution, path: Path, allowlist: Allowlist, r
     if (listed === undefined) {
       report(
         [...at, 'binary'],
-        `"${quoteOutside(binary, 60)}" is not in the allowlist`,
+        `"${shorten(binary)}" is not in the allowlist`,
         suggest(binary, Object.keys(allowlist)),
       );
     } else if (!listed.includes(subcommand)) {
       report(
         [...at, key],
-        `"${quoteOutside(subcommand, 60)}" is not in allowlist["${binary}"]`,
+        `"${shorten(subcommand)}" is not in allowlist["${shorten(binary)}"]`,
         suggest(subcommand, listed),
       );
     }
@@ -85,7 +85,7 @@ function checkParameters(
   const check = (name: string, at: Path): void => {
     if (properties.includes(name)) return;
     // TJS-4: callers cannot pass it, so it is always missing.
-    warn(at, `"${quoteOutside(name, 60)}" is not a parameter of the tool`, suggest(name, properties));
+    warn(at, `"${shorten(name)}" is not a parameter of the tool`, suggest(name, properties));
   };
   args.forEach((mapping, index) => {
     if (mapping.kind !== 'literal') check(mapping.param, [...path, 'args', index, 'param']);
@@ -96,7 +96,7 @@ function checkParameters(
     });
   }
   if (sideRead !== undefined && !args.some(({ param }) => param === sideRead.param))
-    warn([...path, 'sideRead', 'pathParam'], `"${quoteOutside(sideRead.param, 60)}" is not in args`, 'map it');
+    warn([...path, 'sideRead', 'pathParam'], `"${shorten(sideRead.param)}" is not in args`, 'map it');
   hints.forEach(({ whenArg }, index) => {
     for (const name of Object.keys(whenArg)) check(name, [...path, 'hintConditions', index, 'whenArg', name]);
   });
@@ -110,7 +110,7 @@ function checkAlternatives(all: Parts['execution'], report: Report): void {
     if (seen.has(key)) {
       report(
         ['execution', index],
-        `a second execution of "${tool}" with the same condition`,
+        `a second execution of "${shorten(tool)}" with the same condition`,
         'give each a different paramCondition: { "present": [...], "absent": [...] }',
       );
     }
@@ -118,7 +118,12 @@ function checkAlternatives(all: Parts['execution'], report: Report): void {
   }
 }
 
+function shorten(name: string): string {
+  return quoteOutside(name, 60);
+}
+
 function suggest(name: string, candidates: readonly string[]): string {
-  const known = candidates.length === 0 ? 'nothing is declared' : `known: ${candidates.slice(0, 10).join(', ')}`;
-  return didYouMean(name, candidates, known, JSON.stringify);
+  const known =
+    candidates.length === 0 ? 'nothing is declared' : `known: ${candidates.slice(0, 10).map(shorten).join(', ')}`;
+  return didYouMean(name, candidates, known, (close) => JSON.stringify(shorten(close)));
 }
