@@ -49,6 +49,12 @@ test('a contained path is canonical, or undefined if it leads out of every root'
   ])
     expect([path, contained(path)]).toEqual([path, undefined]);
   expect(contained(outside)).toBeUndefined();
+  // A root may be a link itself.
+  const linked = join(base, '../linked');
+  symlinkSync(base, linked);
+  expect(contained('file', [linked])).toBe(join(base, 'file'));
+  expect(contained('file', ['../linked/deep'])).toBeUndefined();
+  expect(contained('deep', ['../linked/deep'])).toBe(join(base, 'deep'));
   expect(contained(`${base}-sibling`)).toBeUndefined();
   expect(contained('a\0b')).toBeUndefined();
 });

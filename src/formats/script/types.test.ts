@@ -21,6 +21,7 @@ describe('types', () => {
     ['x string= How', { type: 'string', keywords: { default: '' } }],
     ['x string(1..80) How', { type: 'string', keywords: { minLength: 1, maxLength: 80 } }],
     ['x integer(1..10)=3 How', { type: 'integer', keywords: { minimum: 1, maximum: 10, default: 3 } }],
+    ['x integer( 1-10 ) How', { type: 'integer', keywords: { minimum: 1, maximum: 10 } }],
     ['x Int(-5..) How', { type: 'integer', keywords: { minimum: -5 } }],
     ['x number(0..) How', { type: 'number', keywords: { minimum: 0 } }],
     ['x float(..0.5)=0.25 How', { type: 'number', keywords: { maximum: 0.5, default: 0.25 } }],
