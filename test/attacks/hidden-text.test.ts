@@ -1,5 +1,6 @@
 // Text from outside that a person would read differently: no message about a file contains it.
 
+import { relative } from 'node:path';
 import fc from 'fast-check';
 import { stringify as stringifyToml } from 'smol-toml';
 import { describe, expect } from 'vitest';
@@ -17,6 +18,7 @@ import { readServers } from '../../src/upstream/entries/file.js';
 import { rounds, SEED } from '../support/effort.js';
 import { SAMPLES } from '../support/file-samples.js';
 import { spec } from '../support/spec.js';
+import { createTasks } from '../support/tasks.js';
 
 /** Ends a line of a terminal, colours it, and turns the text around. */
 const HIDDEN = '\u001b[2K\u202e\u200b\u009b31m';
@@ -103,6 +105,30 @@ const SOURCE: Json = {
   sources: [NESTED],
 };
 
+const X = JSON.stringify(`x${HIDDEN}`).slice(1, -1);
+const LITERAL = `x${HIDDEN}`;
+const CONFIG = `[tasks]
+from = ["package.json", "Makefile", "justfile", "deno.json", "Taskfile.yml", "mise.toml", "pyproject.toml", "composer.json"]
+`;
+/** Each has a problem. */
+const FILES: Readonly<Record<string, string>> = {
+  'package.json': `{"scripts":{"a${X}":"echo","b":"c${X}","b:c":"d","b c":"e"}, "workspaces":["a/**/${X}"]}`,
+  Makefile: `include ${LITERAL}\na${LITERAL}:\n\techo\nb: ## ${LITERAL}\n\techo\n$(x${LITERAL}): b\n`,
+  justfile: `import '${LITERAL}'\nmod ${LITERAL}\n[confirm("${LITERAL}")]\na:\n  x\nb%${LITERAL}: a\n  x\n`,
+  'deno.json': `{"tasks":{"a${X}":{"command":3}}}`,
+  'Taskfile.yml': `version: '3'\nincludes:\n  "y${X}": "./z${X}"\ntasks:\n  "a${X}": [echo]\n  b: {desc: "${X}", cmds: ["${X}"]}\n`,
+  'mise.toml': `[tasks."a${X}"
+`,
+  'pyproject.toml': `[tool.poe.tasks]
+"a${X}" = "echo" x${LITERAL}
+`,
+  'composer.json': `{"scripts":{"a${X}":3}}`,
+  '.agents/tools/api.openapi.json': `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{"/a":{"get":{"operationId":"a","parameters":[{"$ref":"z${X}.json"}]}}}}`,
+  '.agents/skills/odd/SKILL.md': `---\nname: odd\ndescription: Odd.\nx${LITERAL}: [\n---\n:tool[${LITERAL}]\n`,
+  '.agents/tools/old.sh': `#!/usr/bin/env bash\n# @describe Old\n# @option --x${LITERAL}\n`,
+  '.agents/skills/odd/tools.json': `{"tools":[{"name":"x${X}"}]}`,
+};
+
 type Place = readonly [parent: Record<string, Json>, key: string];
 
 function placesIn(node: Json): Place[] {
@@ -167,5 +193,13 @@ describe('hidden characters in', () => {
       return all;
     });
     expect(said.length).toBeGreaterThan(100);
+  });
+
+  spec('ERR-5', 'files of a workspace are in no problem of its tools', async () => {
+    const workspace = createTasks(FILES, CONFIG);
+    const problems = await workspace.toolbox({ trust: true }).catalog.problems();
+    expect(hiding(problems)).toEqual([]);
+    const places = new Set(problems.map(({ path }) => relative(workspace.dir, path)));
+    expect(Object.keys(FILES).filter((name) => !places.has(name))).toEqual([]);
   });
 });

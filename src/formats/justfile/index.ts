@@ -2,6 +2,7 @@
 
 import type { Format } from '../../core/format.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { quoteOutside } from '../../core/text.js';
 import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { describeTask, SHELL_SAFE, SHELL_SAFE_NOTE } from '../shared/task-input.js';
 import { type JustParameter, type Recipe, readJustfile } from './read.js';
@@ -23,7 +24,7 @@ function parse(text: string): Tasks {
     unlisted,
     findings: others.map(({ line, name }) => ({
       line,
-      message: `recipes of "${name}" are left out: imports and modules are not followed`,
+      message: `recipes of "${quoteOutside(name, 200)}" are left out: imports and modules are not followed`,
       hint: 'declare the recipes that you want to offer in the file itself',
     })),
   };

@@ -85,7 +85,7 @@ export function readJustfile(text: string): Justfile {
     current = undefined;
     const other = /^(?:import|mod)\??\s+(.+)$/.exec(line);
     if (other !== null && !/^(?:import|mod)\s*:/.test(line))
-      others.push({ name: other[1]!.replace(/['"]/g, '').trim(), line: index + 1 });
+      others.push({ name: other[1]!.replace(/['"]/g, ''), line: index + 1 });
     // An assignment, a setting or an alias may go on over several lines in triple quotes, backticks or brackets.
     else if (isDeclaration(line)) index = skipValue(lines, index);
     else {

@@ -2,6 +2,7 @@
 
 import type { Format } from '../../core/format.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { quoteOutside } from '../../core/text.js';
 import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { describeTask, SHELL_SAFE, SHELL_SAFE_NOTE, toVariable } from '../shared/task-input.js';
 import { readMakefile, type Target } from './read.js';
@@ -27,7 +28,7 @@ function parse(text: string): Tasks {
         : [
             {
               line: includes[0]!.line,
-              message: `targets of included files are left out: ${includes.map(({ name }) => name).join(', ')}`,
+              message: `targets of included files are left out: ${quoteOutside(includes.map(({ name }) => name).join(', '), 1000)}`,
               hint: 'declare the targets that you want to offer in the file itself',
             },
           ],

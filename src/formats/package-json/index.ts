@@ -4,6 +4,7 @@ import type { Format } from '../../core/format.js';
 import { compileGlob } from '../../core/glob.js';
 import { isRecord, mapValues } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
+import { quoteOutside } from '../../core/text.js';
 import type { TextFile } from '../shared/root-file.js';
 import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask } from '../shared/task-input.js';
@@ -101,7 +102,7 @@ function findMembers(
     if (pattern.startsWith('!')) continue;
     if (pattern.includes('**') || pattern.split('/').includes('..') || pattern.startsWith('/'))
       findings.push({
-        message: `workspaces of "${pattern}" are left out: only * for one directory is followed`,
+        message: `workspaces of "${quoteOutside(pattern, 200)}" are left out: only * for one directory is followed`,
         hint: 'name their package.json files in tasks.from',
       });
     else for (const directory of expand(source, pattern)) found.add(directory);

@@ -4,6 +4,7 @@ import { ToolError } from '../../core/error.js';
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { quoteOutside } from '../../core/text.js';
 import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, toVariable } from '../shared/task-input.js';
 import { parseYaml, readTable } from '../shared/task-text.js';
@@ -37,7 +38,7 @@ function parse(text: string, file: string): Tasks {
         ? []
         : [
             {
-              message: `tasks of included files are left out: ${includes.join(', ')}`,
+              message: `tasks of included files are left out: ${quoteOutside(includes.join(', '), 1000)}`,
               hint: 'name the files in tasks.from, or declare the tasks in the file itself',
             },
           ],
