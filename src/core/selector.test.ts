@@ -170,8 +170,9 @@ describe('names', () => {
     }
     expect(failure('a !b').data?.column).toBe(3);
     expect(matches('\\!a', tool('!a'))).toBe(true);
-    for (const text of ['#', '$', '(x=1)', 'a #', '#(x=1)']) {
+    for (const [text, column] of Object.entries({ '#': 1, $: 1, '(x=1)': 1, 'a #': 3, '#(x=1)': 1, 'a(#)': 3 })) {
       expect(failure(text).message, text).toContain('an empty pattern');
+      expect([text, failure(text).data?.column]).toEqual([text, column]);
     }
     expect(() => matchPattern('', 'a')).toThrow('an empty pattern');
   });

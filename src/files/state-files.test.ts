@@ -1,13 +1,23 @@
 // Tests of reading, writing and locking state files: modes, special files, temporary files, dead lock holders.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { patience } from '../../test/support/patience.js';
 import { isLocked, withLock } from './lock.js';
-import { readHead, readTextOrFault } from './read.js';
+import { createStatCache, readHead, readTextOrFault } from './read.js';
+import { checkStateDirectory } from './state.js';
 import { writeFileAtomic } from './write.js';
 
 function createDirectory(): string {
@@ -46,6 +56,33 @@ test('a state file and its directories are private, whatever the umask', () => {
   writeFileAtomic(join(directory, 'a/b/state.json'), 'two');
   expect(readFileSync(join(directory, 'a/b/state.json'), 'utf8')).toBe('two');
   expect(readdirSync(join(directory, 'a/b'))).toEqual(['state.json']);
+});
+
+test('a state directory that is missing, or a link to one, has no files', () => {
+  const directory = createDirectory();
+  const link = join(directory, 'link');
+  symlinkSync(join(directory, 'other'), link);
+  expect(checkStateDirectory(join(directory, 'other'))).toBe(false);
+  expect(checkStateDirectory(link)).toBe(false);
+  mkdirSync(join(directory, 'other'), { mode: 0o700 });
+  expect(checkStateDirectory(link)).toBe(true);
+});
+
+test('a file that changed just now is read again, an older one only after a change', () => {
+  const file = join(createDirectory(), 'file');
+  writeFileSync(file, 'one');
+  const { ctimeMs } = statSync(file);
+  const readsAfter = (age: number): number => {
+    let reads = 0;
+    const isState = (): boolean => {
+      reads++;
+      return false;
+    };
+    const cache = createStatCache<unknown>({ now: () => ctimeMs + age, limit: 100, isState });
+    for (let times = 0; times < 3; times++) expect(cache.get('key', [file], ([text]) => text)).toBe('one');
+    return reads;
+  };
+  expect([readsAfter(0), readsAfter(1), readsAfter(60_000)]).toEqual([3, 3, 1]);
 });
 
 test('a failed write leaves no temporary file', () => {

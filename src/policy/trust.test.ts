@@ -57,6 +57,23 @@ test('a damaged trust file trusts nothing', async () => {
   }
 });
 
+test('a change of files keeps the trust of a trusted workspace, and gives none to another', async () => {
+  const { home, work, isTrusted } = await createTrusted();
+  const store = createTrustStore(home, LATER);
+  const change = async (): Promise<string> => {
+    writeFileSync(join(work, '.mcp.json'), `${Math.random()}`);
+    return 'done';
+  };
+  expect([await store.keep(work, new Date(), change), isTrusted()]).toEqual(['done', true]);
+  await change();
+  expect([await store.keep(work, new Date(), change), isTrusted()]).toEqual(['done', false]);
+  await store.revoke(work);
+  expect([await store.keep(work, new Date(), change), isTrusted()]).toEqual(['done', false]);
+  // A change is made whatever the record is like.
+  writeFileSync(join(home, 'trust.json'), '{');
+  expect([await store.keep(work, new Date(), change), isTrusted()]).toEqual(['done', false]);
+});
+
 test('trust belongs to the real path, not to a link to it', async () => {
   const { root, work, isTrusted } = await createTrusted();
   const link = join(root, 'link');

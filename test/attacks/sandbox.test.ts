@@ -420,6 +420,21 @@ describe('a package runner', () => {
     expect((await toolbox.call('bad_hello', {})).error?.message).toContain('has no program other');
   });
 
+  specIf(WORKS, REASON, 'EXE-10', 'has a state directory of its own, whatever its name is', async () => {
+    for (const name of ['../outside', 'a/../../outside', '..', '.hidden', 'x'.repeat(65)]) {
+      const workspace = createWorkspace();
+      const home = workspace.env.WIELD_HOME!;
+      const server = workspace.write('server.mjs', SERVER);
+      const entry = { command: process.execPath, args: [server], sandbox: 'workdir', prefix: false };
+      configureServers(workspace, { [name]: entry });
+      const result = await workspace.toolbox({ trust: true }).call('remember', {});
+      expect([name, result.error, textOf(result)]).toEqual([name, undefined, 'remembered']);
+      const places = readdirSync(join(home, 'servers'));
+      expect([name, places]).toEqual([name, [expect.stringMatching(/^[0-9a-f]{16}$/)]]);
+      expect(readdirSync(join(home, 'servers', places[0]!, 'state'))).toContain('memory');
+    }
+  });
+
   specIf(WORKS, REASON, 'EXE-10', 'of VS Code keeps its sandbox', async () => {
     const workspace = createWorkspace();
     const server = workspace.write('server.mjs', SERVER);

@@ -217,6 +217,10 @@ describe('strict mode of OpenAI', () => {
     ],
     ['open in a nested object', { type: 'object', properties: { a: { type: 'object', properties: {} } } }],
     ['without a type', { type: 'object', properties: { a: {} } }],
+    [
+      'without a type, with a description',
+      { type: 'object', properties: { a: { anyOf: [{}, { type: 'string' }], description: 'A.' } } },
+    ],
     ['recursive', { type: 'object', properties: { a: { $ref: '#' } } }],
     [
       'ambiguous',
@@ -255,6 +259,14 @@ test('renames properties that Anthropic rejects, in both directions', () => {
   });
   expect(encode({ 'odd name': 'x', odd_name: 'y' })).toEqual({ odd_name_2: 'x', odd_name: 'y' });
   expect(restore({ odd_name_2: 'x', odd_name: 'y' })).toEqual({ 'odd name': 'x', odd_name: 'y' });
+});
+
+test('patterns of property names stay as long as no property is renamed', () => {
+  const patterns = { patternProperties: { '^x-': { type: 'string' } }, additionalProperties: { type: 'integer' } };
+  const of = (name: string) => lower({ type: 'object', properties: { [name]: {} }, ...patterns }, ANTHROPIC).schema;
+  expect(of('a')).toMatchObject(patterns);
+  expect(of('odd name')).toMatchObject({ properties: { odd_name: {} } });
+  expect(of('odd name')).not.toHaveProperty('patternProperties');
 });
 
 test('wraps an input that is not an object', () => {
