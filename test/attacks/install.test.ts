@@ -265,10 +265,14 @@ describe('content', () => {
       'skills/c\nd/SKILL.md': SKILL,
       'skills/e$(id)/SKILL.md': SKILL,
       'skills/ok/SKILL.md': `${SKILL}{{path:tool:../../../etc}}\n`,
+      'skills/other/SKILL.md': SKILL,
+      'skills/other/a\u001b[2K\u202eb.md': '{{path:tool:../\u001b[2K\u202e}}\n',
     });
     const { source: added } = await workspace.json('add', source);
-    expect(added.items.map(({ name }: { name: string }) => name)).toEqual(['detect', 'ok']);
+    expect(added.items.map(({ name }: { name: string }) => name)).toEqual(['detect', 'ok', 'other']);
     expect((await workspace.fail('install', '--yes', 'ok')).code).toBe('bad_reference');
+    const hidden = await workspace.fail('install', '--yes', 'other');
+    expect([hidden.code, hidden.message]).toEqual(['bad_reference', expect.stringMatching(/^[ -~]+$/)]);
     const linked = workspace.source('linked', { 'tools/t/t!': '#!/bin/sh\n' });
     mkdirSync(join(linked, 'skills'));
     symlinkSync('../../..', join(linked, 'skills/up'));

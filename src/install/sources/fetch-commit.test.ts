@@ -13,6 +13,7 @@ spec('INS-78', 'a repository does not move to an address that is nearer than its
     expect(moving, near).toThrow(/has moved to .*, which is /);
   }
   expect(() => move('https://10.0.0.5/a', 'https://127.0.0.1/a')).toThrow(/which is /);
+  expect(() => move('https://example.com/a', 'http://example.org/\u202e\u001b[2K')).toThrow(/^[ -~]+$/);
   expect(() => move('https://example.com/a', 'https://user:secret@example.org/a')).toThrow(/credentials/);
   expect(() => move('https://example.com/a', 'http://example.org/a')).toThrow(/not encrypted/);
 });

@@ -79,6 +79,39 @@ describe('hidden tools', () => {
   });
 });
 
+spec('TOOL-5', 'built-in tools say which of them change nothing', async () => {
+  const workspace = createWorkspace();
+  workspace.write('.agents/skills/known/SKILL.md', '---\nname: known\ndescription: Known.\n---\n');
+  const offer = [
+    ...['skills', 'mcp', 'context', 'task', 'run_code', 'search_tools', 'describe_tool', 'call_tool', 'read_result'],
+    ...['query_result', 'read_background', 'stop_background', 'workdir', 'capabilities_refresh', 'run_skill_script'],
+  ];
+  const known = workspace.toolbox({ offer, trust: true });
+  const says: Record<string, string[]> = {};
+  for (const { name, traits } of await known.list()) {
+    const said = (['readOnly', 'destructive', 'idempotent', 'openWorld', 'terminal'] as const).filter(
+      (key) => traits[key],
+    );
+    says[said.join(' ')] = [...(says[said.join(' ')] ?? []), name].sort();
+  }
+  expect(says).toEqual({
+    '': [
+      ...['call_tool', 'context_copy', 'context_delete', 'context_edit', 'context_pipe', 'context_query'],
+      ...['context_restore', 'context_write', 'mcp_exec', 'run_code', 'run_skill_script', 'workdir'],
+    ],
+    idempotent: ['capabilities_refresh', 'stop_background'],
+    'readOnly idempotent': [
+      ...['context_exists', 'context_list', 'context_read', 'context_search', 'context_tree', 'context_versions'],
+      ...['query_result', 'read_result'],
+    ],
+    readOnly: [
+      ...['describe_tool', 'known', 'mcp_info', 'mcp_list_tools', 'mcp_search', 'read_background', 'read_skill'],
+      ...['search_tools', 'skill-describe', 'skill-list'],
+    ],
+    terminal: ['complete_task', 'fail_task', 'wait_task'],
+  });
+});
+
 describe('skill-list and skill-describe', () => {
   const call = async (workspace: Workspace, name: string, input: object, caller: 'model' | 'code') => {
     const toolbox = workspace.toolbox({ offer: ['skills'], trust: true });
