@@ -9,7 +9,6 @@ const HIDDEN = 'x\ny\tz\u001b[2K\u202e\u200b\u{e0041}\u3164';
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200b\u202e\u{e0041}\u3164]/u;
 
 const RECORD = {
-  id: 'a',
   binding: 'b',
   principal: `model ${HIDDEN}`,
   tool: HIDDEN,
