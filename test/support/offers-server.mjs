@@ -63,9 +63,11 @@ const METHODS = {
       { role: 'user', content: { type: 'resource', resource: { uri: 'notes://in-prompt', text: 'x' } } },
     ],
   }),
-  'completion/complete': ({ ref, argument }) => ({
-    completion: { values: [`${ref.name ?? ref.uri} ${argument.name} ${argument.value}`], total: 1, hasMore: false },
-  }),
+  'completion/complete': ({ ref, argument, context }) => {
+    const given = context === undefined ? [] : [JSON.stringify(context.arguments)];
+    const value = [ref.name ?? ref.uri, argument.name, argument.value, ...given].join(' ');
+    return { completion: { values: [value], total: 1, hasMore: false } };
+  },
 };
 
 let rest = '';

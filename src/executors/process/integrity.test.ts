@@ -2,13 +2,16 @@
 
 import { chmodSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { createCallScope } from '../../../test/support/call-scope.js';
+import { sleep } from '../../../test/support/processes.js';
 import { shellScript } from '../../../test/support/shell-script.js';
-import { spec } from '../../../test/support/spec.js';
+import { spec, specIf } from '../../../test/support/spec.js';
 import { createWorkspace } from '../../../test/support/workspace.js';
 import type { ProcessPlan } from '../../core/plan.js';
+import type { ScriptAction } from '../../core/tool.js';
 import { createProcessExecutor } from './index.js';
+import { pinScript } from './pinned.js';
 
 async function planned(workspace = createWorkspace(), text = shellScript('touch ran')) {
   const path = workspace.script('touch', text);
@@ -18,6 +21,8 @@ async function planned(workspace = createWorkspace(), text = shellScript('touch 
   const scope = createCallScope(toolbox.state.snapshot());
   return {
     path,
+    plan: plan as ProcessPlan,
+    world: toolbox.machine.world,
     run: () => executor.run(plan as ProcessPlan, scope),
     ran: () => existsSync(join(workspace.dir, 'ran')),
   };
@@ -74,3 +79,23 @@ spec('RUN-2 POL-25', 'does not run a script whose interpreter was replaced betwe
   await again.run();
   expect(again.ran()).toBe(true);
 });
+
+specIf(
+  process.platform === 'linux',
+  'not Linux',
+  'RUN-2',
+  'a program that is written to while it starts is noticed',
+  async () => {
+    for (const body of ['touch nar', 'touch ran; touch more']) {
+      const { path, plan, world } = await planned();
+      const action = { ...(plan.tool.action as ScriptAction), shebang: '' };
+      const pinned = await pinScript({ ...plan, interpreter: undefined, identity: undefined }, action, world);
+      onTestFinished(pinned.close);
+      expect(() => pinned.verify!()).not.toThrow();
+      // Two changes within a tick of the clock can have the same timestamp.
+      await sleep(50);
+      writeFileSync(path, shellScript(body));
+      expect(() => pinned.verify!(), body).toThrow('was replaced while it was being started');
+    }
+  },
+);

@@ -1,5 +1,7 @@
 // Scripts with headers of other programs: argc (llm-functions) and Raycast.
 
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { spec } from '../../support/spec.js';
@@ -172,8 +174,13 @@ spec('SCR-29', 'says why a header of another program cannot be used, and leaves 
   workspace.script('broken.py', '#!/usr/bin/env python3\n# @raycast.title Broken\n# @raycast.argument1 {oops}\n');
   workspace.script('plain.sh', '#!/usr/bin/env bash\n# @describe Not executable.\n', 0o644);
   workspace.script('helper.sh', '#!/usr/bin/env bash\n# A helper.\n');
-  const { tools, problems } = json(await wield(workspace, ['list', '--json']));
-  expect(tools).toEqual([]);
+  workspace.script('comment.js', '// @raycast.title No shebang\n');
+  const tools = join(workspace.dir, '.agents/tools');
+  writeFileSync(join(tools, 'latin.sh'), Buffer.from('#!/bin/sh\n# @describe Caf\xe9\n', 'latin1'), { mode: 0o755 });
+  mkdirSync(join(tools, 'directory.sh'));
+  symlinkSync('nowhere', join(tools, 'gone.sh'));
+  const { tools: listed, problems } = json(await wield(workspace, ['list', '--json']));
+  expect(listed).toEqual([]);
   expect(
     problems.map(({ path, message }: Record<string, string>) => `${path!.split('/').at(-1)}: ${message}`).sort(),
   ).toEqual([

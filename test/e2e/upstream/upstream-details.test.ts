@@ -3,7 +3,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect } from 'vitest';
 import { connectPerson, connectStdio, type Person } from '../../support/clients.js';
-import { listen, sendJson } from '../../support/http.js';
+import { listen, readBody, sendJson } from '../../support/http.js';
 import { serveHttp, until } from '../../support/server.js';
 import { finding, spec } from '../../support/spec.js';
 import { configureServers, protocolServer, said } from '../../support/upstream-servers.js';
@@ -51,6 +51,23 @@ finding('C5 UPS-23', 'a pinned older version is used by a server of both, so tha
   await client.listTools();
   expect(said(await client.callTool({ name: 'far_ask', arguments: {} }))).toContain('red');
   expect(far.starts()).toHaveLength(1);
+});
+
+spec('UPS-4', 'a server that refuses the end of the handshake is not used, and asked nothing else', async () => {
+  const workspace = createWorkspace();
+  const asked: string[] = [];
+  const far = await listen(async (request, response) => {
+    const { id, method } = JSON.parse((await readBody(request)) || '{}') as Record<string, never>;
+    asked.push(String(method));
+    if (method === 'notifications/initialized') return void response.writeHead(500).end();
+    const serverInfo = { name: 'far', version: '1' };
+    const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo, tools: [] };
+    sendJson(response, { jsonrpc: '2.0', id, result });
+  });
+  configureServers(workspace, { far: { url: `${far.origin}/mcp`, protocol: '2025-11-25' } });
+  const { error } = await workspace.toolbox().call('far_echo', {});
+  expect([error?.code, error?.message]).toEqual(['unavailable', expect.stringContaining('500')]);
+  expect(asked).toEqual(['initialize', 'notifications/initialized']);
 });
 
 finding('C6 UPS-2', 'tools with an invalid x-mcp-header are not offered, and reported', async () => {

@@ -159,6 +159,12 @@ for (const protocol of some(['older', 'newer'] as const, 1)) {
         'notes://by-id/{id} note o',
       ]);
       expect(await complete({ type: 'ref/prompt', name: 'absent' })).toEqual([]);
+      const rest = {
+        ref: { type: 'ref/prompt', name: 'far_review' },
+        context: { arguments: { tone: 'kind' } },
+      } as const;
+      const { completion } = await client.complete({ ...rest, argument: { name: 'note', value: 'o' } });
+      expect(completion.values).toEqual(['review note o {"tone":"kind"}']);
     });
 
     finding.thorough('C3 RSC-4', 'changes are announced', async () => {
