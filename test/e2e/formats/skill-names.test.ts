@@ -65,4 +65,15 @@ describe('a fault of YAML', () => {
       expect(problem?.message).not.toContain('line');
     });
   }
+
+  finding('D11 SKL-1', 'of one value leaves the others, blank lines and comments as they are', async () => {
+    for (const header of [
+      'name: a\ndescription: Use it: always',
+      '  \n# A comment.\n\t\nname: a\n\n   \ndescription: Use it: always\n  ',
+      'name: "a"\ndescription: Use it:\n  always',
+    ]) {
+      const toolbox = withSkill(header);
+      expect([header, (await toolbox.find('a')).description]).toEqual([header, 'Use it: always']);
+    }
+  });
 });
