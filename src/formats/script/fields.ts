@@ -77,7 +77,7 @@ function checkName(name: string): Finding | undefined {
   }
   const shown = quoteOutside(name, 60);
   // Input never contains a key __proto__ (RUN-5).
-  if (name === '__proto__' || name.length > MAX_NAME_LENGTH || shown !== name.slice(0, shown.length)) {
+  if (name === '__proto__' || quoteOutside(name, MAX_NAME_LENGTH) !== name) {
     return {
       severity: 'error',
       message: `@param name "${shown}" is not allowed`,
@@ -139,13 +139,14 @@ function wordOf(text: string): string {
 }
 
 function unknownType(name: string, given: string): Finding {
+  const named = `@param ${quoteOutside(name, 60)}`;
   const shown = quoteOutside(given, 40);
   return {
-    message: `@param ${quoteOutside(name, 60)} has the unknown type "${shown}", using string`,
+    message: `${named} has the unknown type "${shown}", using string`,
     hint:
       given.toLowerCase() === 'enum'
-        ? `name the values: @param ${name} enum(fast|slow)`
-        : `if this is part of the description, write: @param ${quoteOutside(name, 60)} string ${shown} …`,
+        ? `name the values: ${named} enum(fast|slow)`
+        : `if this is part of the description, write: ${named} string ${shown} …`,
   };
 }
 

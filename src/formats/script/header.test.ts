@@ -228,7 +228,7 @@ describe('parameters', () => {
     ]);
   });
 
-  for (const name of ['a', '_', 'A-b_c9', '_x-', 'constructor', 'toString']) {
+  for (const name of ['a', '_', 'A-b_c9', '_x-', 'constructor', 'toString', 'x'.repeat(128)]) {
     spec('SCR-6', `accepts the parameter name ${name}`, () => {
       expect(parametersOf(read('# @desc D', `# @param ${name} string`))?.[0]?.name).toBe(name);
     });
@@ -250,6 +250,16 @@ describe('parameters', () => {
       expect(errors[0]!.message).toContain('is not allowed');
     });
   }
+
+  spec('SCR-6', 'shortens a long name in warnings', () => {
+    for (const name of ['x'.repeat(100), `${'x'.repeat(99)}.`]) {
+      const { errors, warnings } = read('# @desc D', `# @param ${name} odd`, `# @param ${name} enum`);
+      expect(errors).toEqual([]);
+      const texts = warnings.flatMap(({ message, hint }) => [message, hint]).filter((text) => text.includes('xx'));
+      expect(texts.length).toBeGreaterThan(3);
+      expect(texts.filter((text) => !/^.*x{59}….*$/.test(text))).toEqual([]);
+    }
+  });
 
   finding('003-35 SCR-6', 'uses the last of two declarations, with a warning', () => {
     const reading = read('# @desc D', '# @param a string', '# @param b string', '# @param *a int Last');

@@ -90,6 +90,9 @@ spec('RSC-3 RUN-2', 'a prompt, a tool, a resource and a template of one name are
   ] as const) {
     const { completion } = await client.complete({ ref, argument: { name: 'note', value: 'a' } });
     expect(completion.values).toEqual([`${name} note a`]);
+    const context = { arguments: { tone: 'kind' } };
+    const more = await client.complete({ ref, argument: { name: 'note', value: 'a' }, context });
+    expect(more.completion.values).toEqual([`${name} note a {"tone":"kind"}`]);
   }
 });
 
