@@ -33,6 +33,8 @@ const TIMEOUT_MS = 240_000;
 const AREA_TIMEOUT_MS = 1_800_000;
 // How vitest reports a test that ran out of time.
 const LATE = /STACK_TRACE_ERROR|timed out/i;
+// Such as a rejection that nothing handles.
+const OUTSIDE = 'an error outside of the tests';
 
 const { values: options } = parseArgs({
   options: {
@@ -249,7 +251,8 @@ async function runTests(copy, { tests, isArea = false, ...names }) {
   const broken = testResults.find(({ status }) => status === 'failed');
   return {
     ran: ran.length,
-    failed: failed ?? (code !== 0 && broken?.message ? broken.message.split('\n')[0] : undefined),
+    failed:
+      failed ?? (code === 0 ? undefined : broken?.message?.split('\n')[0] || (ran.length > 0 ? OUTSIDE : undefined)),
     file: broken && relative(copy, broken.name),
   };
 }

@@ -8,38 +8,40 @@ import { parseAst } from 'rolldown/parseAst';
 // Folders that are mutated, with the tests of each area: folders in src, or prefixes of paths in test.
 const FOLDERS = {
   'adapters/lowering/': 'src/adapters e2e/adapters e2e/mcp-server/listing',
-  'audit/': 'attacks/audit attacks/keys e2e/audit faults/audit conformance/state',
+  'audit/': 'attacks/audit attacks/keys attacks/state conformance/state e2e/audit faults/audit',
   'builtin/':
-    'attacks/programs e2e/catalog/search e2e/catalog/visibility attacks/one-policy e2e/code e2e/context/handles e2e/context/tools e2e/helpers e2e/mcp-server/search-mode',
+    'attacks/one-policy attacks/programs e2e/catalog/search e2e/catalog/visibility e2e/code e2e/context/handles e2e/context/tools e2e/formats/skill e2e/helpers e2e/mcp-server/search-mode e2e/runtime/background e2e/upstream/upstream-skills',
   'catalog/':
     'src/catalog attacks/files attacks/offers attacks/references attacks/variants e2e/catalog e2e/formats/script- e2e/formats/tools-json',
-  'code/': 'attacks/programs e2e/code faults/program',
-  'config/': 'src/config attacks/policy attacks/state e2e/config e2e/policy/p e2e/runtime/middleware-config',
+  'code/': 'attacks/programs attacks/suspended attacks/turns e2e/code faults/program',
+  'config/':
+    'src/config attacks/company attacks/hidden attacks/policy attacks/state e2e/config e2e/identity/approvers e2e/policy/p e2e/runtime/middleware-config',
   'core/':
-    'src/core src/policy attacks/arg attacks/audit attacks/policy attacks/terminal e2e/policy/p e2e/runtime/call',
+    'src/core src/policy src/ui/form attacks/arg attacks/audit attacks/company attacks/flow attacks/hidden attacks/policy attacks/terminal e2e/flow e2e/policy/p e2e/runtime/call',
   'executors/':
-    'attacks/arg attacks/command attacks/environment attacks/exchange attacks/module attacks/openapi conformance/executors e2e/formats/module e2e/formats/openapi e2e/formats/script-run e2e/formats/tool faults/spawn faults/tool-host',
+    'attacks/arg attacks/command attacks/environment attacks/exchange attacks/module attacks/openapi attacks/skill-scripts conformance/executors e2e/formats/module e2e/formats/openapi e2e/formats/script-run e2e/formats/tool faults/spawn faults/tool-host',
   'files/':
-    'attacks/files attacks/links attacks/lock attacks/paths attacks/state e2e/audit/audit e2e/policy/trust faults/state faults/store',
+    'attacks/approved attacks/files attacks/links attacks/lock attacks/paths attacks/state e2e/audit/audit e2e/policy/trust faults/state faults/store',
   'fleet/': 'attacks/fleet e2e/fleet faults/fleet',
-  'formats/': 'attacks/openapi attacks/paths attacks/policy attacks/variants conformance e2e/formats',
-  'install/': 'attacks/bundles attacks/git attacks/install attacks/lock attacks/plugins e2e/install faults/install',
+  'formats/': 'attacks/hidden attacks/openapi attacks/paths attacks/policy attacks/variants conformance e2e/formats',
+  'install/':
+    'attacks/bundles attacks/git attacks/hidden attacks/install attacks/lock attacks/named attacks/plugins attacks/signe e2e/install faults/install',
   'mcp-server/':
-    'src/mcp-server attacks/http attacks/offers attacks/questions attacks/unfinished e2e/mcp-server e2e/upstream/upstream-subscriptions faults/streams',
+    'src/mcp-server attacks/consent attacks/http attacks/input attacks/offers attacks/questions attacks/unfinished attacks/wrong e2e/fleet/sessions e2e/identity e2e/mcp-server e2e/telemetry e2e/upstream/upstream-offers e2e/upstream/upstream-subscriptions faults/streams',
   'net/':
-    'attacks/http attacks/openapi attacks/page attacks/upstream e2e/formats/openapi.test e2e/mcp-server/http e2e/upstream/oauth',
+    'attacks/egress attacks/http attacks/openapi attacks/page attacks/sandbox-network attacks/upstream e2e/formats/openapi.test e2e/mcp-server/http e2e/network e2e/upstream/oauth',
   'policy/':
-    'attacks/approvals attacks/policy attacks/trust e2e/mcp-server/approvals e2e/policy e2e/ui/approvals faults/approvals',
+    'attacks/approvals attacks/approved attacks/company attacks/flow attacks/policy attacks/trust e2e/flow e2e/mcp-server/approvals e2e/policy e2e/ui/approvals faults/approvals',
   'process/':
-    'attacks/argv attacks/environment attacks/exchange attacks/sandbox e2e/formats/script-run e2e/runtime faults/ends faults/spawn',
+    'attacks/approved attacks/argv attacks/consent attacks/environment attacks/exchange attacks/sandbox attacks/turns e2e/formats/script-run e2e/runtime e2e/upstream/package faults/ends faults/spawn',
   'runtime/':
-    'attacks/approvals attacks/arg attacks/exchange conformance/doors e2e/audit e2e/fleet/state e2e/policy e2e/runtime',
+    'attacks/approvals attacks/arg attacks/exchange attacks/flow conformance/doors e2e/audit e2e/fleet/state e2e/flow e2e/policy e2e/runtime',
   'schema/': 'src/core src/schema attacks/validation e2e/formats/script-types e2e/runtime/call e2e/runtime/schema',
-  'state/': 'attacks/fleet attacks/state conformance/state conformance/stores e2e/fleet',
+  'state/': 'attacks/fleet attacks/state conformance/state conformance/stores e2e/fleet e2e/flow/sessions',
   'ui/server/': 'attacks/page e2e/ui/access e2e/ui/approvals e2e/ui/live e2e/ui/run e2e/ui/servers',
-  'upstream/': 'attacks/upstream e2e/upstream faults/upstream',
+  'upstream/': 'attacks/hidden attacks/server-pins attacks/upstream e2e/identity e2e/upstream faults/upstream',
   'workspace/':
-    'attacks/environment attacks/state attacks/trust e2e/catalog/search-path e2e/cli/cli.test e2e/config e2e/policy/trust',
+    'attacks/environment attacks/links attacks/paths attacks/state attacks/trust e2e/catalog/search-path e2e/cli/cli.test e2e/config e2e/policy/trust',
 };
 
 // Calls without which a value has its unsafe form.
