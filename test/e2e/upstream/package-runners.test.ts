@@ -173,6 +173,28 @@ exec ${process.execPath} ${SERVER}
     expect(isAlive(installer)).toBe(false);
   });
 
+  spec('UPS-112', 'waits for one that runs, and is not begun for a wield that is gone', async () => {
+    const workspace = createRunnerWorkspace();
+    const { world } = workspace.toolbox().machine;
+    const request = { argv: [`${workspace.home}/bin/npx`], cwd: workspace.dir, environment: workspace.env };
+    const start = () => startFirst({ request, lock: `${workspace.home}/lock`, limitMs: 300 }, world);
+    const first = await start();
+    await begun(workspace);
+    const [gone, second] = [await start(), await start()];
+    gone.stdin.end();
+    first.stdin.end();
+    await Promise.all([first.ended, gone.ended]);
+    let hasEnded = false;
+    second.ended.finally(() => {
+      hasEnded = true;
+    });
+    await until(() => hasEnded || workspace.runs().length > 1, 'the second one begins');
+    expect(workspace.runs()).toHaveLength(2);
+    second.stdin.end();
+    await second.ended;
+    expect(workspace.runs()).toHaveLength(2);
+  });
+
   spec('UPS-112', 'reports a server that cannot be started like any other', async () => {
     const workspace = createRunnerWorkspace({ mode: 'exits', listing: '30s' });
     workspace.install();
