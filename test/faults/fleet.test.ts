@@ -291,6 +291,25 @@ describe.concurrent('without', () => {
     await worker.stop();
   });
 
+  fault('FLT-18', 'Redis refuses the orders of a front: the call runs once when it takes them', async () => {
+    const redis = await startRedis();
+    const client = openClient(redis);
+    await client.call('ACL', 'SETUSER', 'front', 'on', '>secret', '~*', '&*', '+@all');
+    const front = await startHere(createMember(TOOLS), frontArgs(redis.url.replace('//', '//front:secret@')));
+    const machine = createMember(TOOLS);
+    const worker = await startHere(machine, workerArgs(redis.url));
+    letGo(machine, 'late');
+    // It listens to changes of state only.
+    await client.call('ACL', 'SETUSER', 'front', 'resetchannels', '&*:state:*');
+    const calling = callFront(front.name, 'change', { name: 'late' });
+    await until(async () => ((await client.call('ACL', 'LOG')) as unknown[]).length > 0);
+    expect(hasStarted(machine, 'late')).toBe(false);
+    await client.call('ACL', 'SETUSER', 'front', '&*');
+    expect((await calling).text).toBe(`went in ${machine.dir}\n`);
+    expect(runsOf(machine, 'late')).toBe(1);
+    await worker.stop();
+  });
+
   fault('FLT-15', 'a full Redis: what runs is answered, new calls are busy', async () => {
     const redis = await startRedis();
     const risk = '#!/bin/sh\n# @description Needs approval.\n# @destructive\necho done\n';
