@@ -50,6 +50,26 @@ describe('an alias', () => {
     expect(records[0]).toMatchObject({ tool: 'hub_issue' });
   });
 
+  spec('RES-48', 'is not what a person or a program is shown', async () => {
+    const workspace = createHub(`${ALIAS}[results]\nschemas = false\n`);
+    const typed = { outputSchema: { type: 'object', properties: { n: { type: 'integer' } } } };
+    workspace.tools('hub', [remoteTool('issue', typed), remoteTool('other', typed)]);
+    const toolbox = workspace.toolbox();
+    const shown = async (options: object) =>
+      (await toolbox.list(options)).map(({ name, output }) => [name, output !== undefined]);
+    expect(await shown(MODEL)).toEqual(
+      expect.arrayContaining([
+        ['report', false],
+        ['hub_other', false],
+      ]),
+    );
+    for (const kind of ['person', 'code'] as const)
+      expect(await shown({ caller: { kind, door: 'test' } })).toEqual([
+        ['hub_issue', true],
+        ['hub_other', true],
+      ]);
+  });
+
   spec('RES-48', 'sends the fixed values to the server', async () => {
     const workspace = createHub();
     const toolbox = workspace.toolbox();

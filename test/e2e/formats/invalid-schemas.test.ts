@@ -2,7 +2,7 @@
 
 import { describe, expect } from 'vitest';
 import { z } from 'zod';
-import { defineTool } from '../../../src/index.js';
+import { defineTool, type ToolError } from '../../../src/index.js';
 import { json, wield } from '../../support/cli.js';
 import { createModuleWorkspace } from '../../support/modules.js';
 import { spec } from '../../support/spec.js';
@@ -40,6 +40,32 @@ describe.concurrent('an invalid schema', () => {
         expect(define).toThrow(expect.objectContaining({ message: expect.stringContaining(message) }));
         expect(define).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
       }
+  });
+
+  spec('TOOL-29 ERR-5', 'with hidden characters is named without them', () => {
+    for (const [schema] of INVALID) {
+      const hidden = JSON.parse(JSON.stringify(schema).replace(/"(count|int|strng|n)"/g, '"$1\\u202e\\u001b[2K"'));
+      try {
+        defineTool({ name: 'x', description: 'X.', inputSchema: hidden, execute: () => 'x' });
+      } catch (error) {
+        const { message, hint } = error as ToolError;
+        expect(`${message} ${hint}`).not.toMatch(/[\u001b\u202e]/);
+      }
+    }
+  });
+
+  spec('TOOL-29', 'is one of more than 20,000 parts', () => {
+    const define = (parts: number) => {
+      const properties = Object.fromEntries(Array.from({ length: parts - 1 }, (_, at) => [`p${at}`, {}]));
+      return defineTool({
+        name: 'x',
+        description: 'X.',
+        inputSchema: { type: 'object', properties },
+        execute: () => 'x',
+      });
+    };
+    expect(define(20_000).name).toBe('x');
+    expect(() => define(20_001)).toThrow('has more than 20000 parts');
   });
 
   spec('TOOL-29 TOOL-3', 'of an input is one that is not of an object', () => {
