@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rounds } from '../../test/support/effort.js';
-import { finding } from '../../test/support/spec.js';
-import { parseJson } from './json.js';
+import { finding, spec } from '../../test/support/spec.js';
+import { describeValue, parseJson, toJson } from './json.js';
 import { findSyntaxFault } from './json-syntax.js';
 
 describe('faults of JSON', () => {
@@ -67,4 +67,17 @@ describe('faults of JSON', () => {
       { numRuns: rounds(400, 5000) },
     );
   });
+});
+
+spec('ERR-5', 'hidden characters of keys and values are in no fault of JSON', () => {
+  const hidden = 'a\u001b[2K\u202e';
+  const faults = [
+    () => toJson({ [hidden]: { b: () => {} } }),
+    () => toJson({ [hidden]: [Number.NaN] }),
+    () => parseJson(JSON.stringify({ [hidden]: 1 }).replace(/\{(.*)\}/, '{$1,$1}'), 'text'),
+    () => parseJson(`{"${hidden}`, 'text'),
+  ];
+  for (const fault of faults) expect(fault).toThrow(/^[ -~]+$/);
+  expect(() => toJson({ [hidden]: { b: () => {} } })).toThrow('input at /a/b is');
+  expect(describeValue(hidden)).toBe('text "a"');
 });

@@ -91,7 +91,9 @@ export const numbers = [1, 2];
     workspace.write('node_modules/pad/package.json', '{ "name": "pad", "exports": { "import": "./x.mjs" } }');
     workspace.write('node_modules/pad/x.mjs', 'export const pad = (text) => "[" + text + "]";');
     workspace.write('node_modules/old/package.json', '{ "name": "old", "main": "x.cjs" }');
-    workspace.write('node_modules/old/x.cjs', 'exports.old = () => "old";');
+    workspace.write('node_modules/old/x.cjs', 'exports.old = () => require("older").older;');
+    workspace.write('node_modules/older/package.json', '{ "name": "older", "main": "x.js" }');
+    workspace.write('node_modules/older/x.js', 'exports.older = "old";');
     workspace.write('lib/shape.ts', 'export interface Shape { x: number }\nexport enum Kind { Big = "big" }\n');
     workspace.write('lib/data.json', '{ "answer": 42 }');
     workspace.write('lib/late.mjs', 'export const late = "late";');
@@ -101,6 +103,7 @@ export const numbers = [1, 2];
 import fs from 'fs';
 import { pad } from 'pad';
 import { old } from 'old';
+import { older } from 'older';
 import data from '../../lib/data.json' with { type: 'json' };
 import { Kind, Shape } from '../../lib/shape.js';
 import { twice } from './helper';
@@ -114,7 +117,7 @@ export const all = {
   execute: async () => {
     const { late } = await import('../../lib/late.mjs');
     const real = typeof fs.readFileSync;
-    return [pad('x'), old(), data.answer, Kind.Big, twice(new Box({ x: 2 }).x), Inner.word, late, real,
+    return [pad('x'), old(), old() === older, data.answer, Kind.Big, twice(new Box({ x: 2 }).x), Inner.word, late, real,
       basename(import.meta.filename)];
   },
 };
@@ -124,6 +127,7 @@ export const all = {
     expect((await workspace.toolbox().call('all', {})).structured).toEqual([
       '[x]',
       'old',
+      true,
       42,
       'big',
       4,
