@@ -54,6 +54,8 @@ export interface LoginServer {
   revokeAll(): void;
   /** Revokes all access tokens issued so far. */
   expireAll(): void;
+  /** From now on, requests to the MCP server fail with status 500 after the login, or no longer. */
+  fail(isFailing: boolean): void;
 }
 
 interface Grant {
@@ -225,6 +227,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     return server;
   });
   let refusals = 0;
+  let isFailing = false;
   const serve = getRequestListener((request) => handler.fetch(request), { overrideGlobalObjects: false });
   const resource: LocalServer = await listen((request, response) => {
     if (request.url === options.silent) return;
@@ -249,6 +252,7 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
       const challenge = `Bearer error="insufficient_scope", scope="${requiredScope}"`;
       return void response.writeHead(403, { 'www-authenticate': challenge }).end();
     }
+    if (allowed && isFailing) return void response.writeHead(500).end();
     if (allowed) return void account.run(grant.account, () => serve(request, response));
     const metadata = `${resource.origin}/.well-known/oauth-protected-resource/mcp`;
     const refuseCall = (): void => {
@@ -273,6 +277,9 @@ export async function startLoginServer(options: LoginServerOptions = {}): Promis
     seen: issuer.requests,
     revokeAll: () => refresh.clear(),
     expireAll: () => access.clear(),
+    fail: (failing) => {
+      isFailing = failing;
+    },
   };
 }
 
