@@ -82,17 +82,19 @@ describe.concurrent('a server with a login of every user', () => {
   });
 
   spec('IDN-22', 'that fails is neither called again, nor asks a user who is logged in', async () => {
-    const gateway = await startOwnLogins();
-    await logIn(gateway, 'ada');
-    expect(await gateway.call('ada')).toBe("hello ada's account");
-    gateway.login.fail(true);
-    const before = gateway.login.calls.length;
-    const failed = await gateway.call('ada');
-    expect(failed).toContain('500');
-    expect(failed).not.toContain('/login/');
-    expect(gateway.login.calls.slice(before).filter(({ status }) => status === 500)).toHaveLength(1);
-    gateway.login.fail(false);
-    expect(await gateway.call('ada')).toBe("hello ada's account");
+    for (const isConnected of [false, true]) {
+      const gateway = await startOwnLogins();
+      await logIn(gateway, 'ada');
+      if (isConnected) expect(await gateway.call('ada')).toBe("hello ada's account");
+      gateway.login.fail(true);
+      const before = gateway.login.calls.length;
+      const failed = await gateway.call('ada');
+      expect([isConnected, failed]).toEqual([isConnected, expect.stringContaining('500')]);
+      expect(failed).not.toContain('/login/');
+      const asked = gateway.login.calls.slice(before);
+      expect(new Set(asked.map(({ authorization }) => authorization)).size).toBe(1);
+      if (isConnected) expect(asked).toHaveLength(1);
+    }
   });
 
   spec('IDN-23', 'is listed by the first user who logs in, if the machine has no login', async () => {
