@@ -33,7 +33,7 @@ const FOLDERS = {
   'policy/':
     'attacks/approvals attacks/approved attacks/company attacks/flow attacks/policy attacks/trust e2e/flow e2e/mcp-server/approvals e2e/policy e2e/ui/approvals faults/approvals',
   'process/':
-    'attacks/approved attacks/argv attacks/consent attacks/environment attacks/exchange attacks/sandbox attacks/turns e2e/formats/script-run e2e/runtime e2e/upstream/package faults/ends faults/spawn',
+    'src/net attacks/approved attacks/argv attacks/consent attacks/environment attacks/exchange attacks/sandbox attacks/turns e2e/formats/script-run e2e/runtime e2e/upstream/package faults/ends faults/spawn',
   'runtime/':
     'attacks/approvals attacks/arg attacks/exchange attacks/flow conformance/doors e2e/audit e2e/fleet/state e2e/flow e2e/policy e2e/runtime',
   'schema/': 'src/core src/schema attacks/validation e2e/formats/script-types e2e/runtime/call e2e/runtime/schema',

@@ -167,9 +167,12 @@ export function sendMail(input: { to: string; copies: number }): string { return
       'plain.tool.mjs',
       `export const frontmatter = { name: 'renamed', description: 'D' };\nexport function execute() { return 'ran'; }`,
     );
+    const nothing = `{ name: 'nothing', description: 'D', metadata: { params: null } }`;
+    workspace.module('no.tool.mjs', `export const frontmatter = ${nothing};\nexport default () => 'none';`);
     workspace.module('bare.tool.mjs', `export const frontmatter = { description: 'D' };`);
     const toolbox = workspace.toolbox();
-    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['renamed']);
+    expect((await toolbox.list()).map((tool) => tool.name)).toEqual(['nothing', 'renamed']);
+    expect((await toolbox.find('nothing')).input.json).toMatchObject({ type: 'object', properties: {} });
     const tool = await toolbox.find('send-mail');
     expect(tool.traits).toMatchObject({ tags: ['api', 'out-going'], hidden: true, role: 'action' });
     expect(tool.input.json).toMatchObject({ required: ['to'], properties: { to: { description: 'Whom' } } });
