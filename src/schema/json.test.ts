@@ -313,6 +313,14 @@ describe('faults', () => {
   });
 });
 
+test('a schema that is true accepts everything, and one that is false nothing', async () => {
+  const schema = createJsonSchema({ type: 'object', properties: { a: true, b: false }, additionalProperties: true });
+  const fitting: readonly Json[] = [{}, { a: 1 }, { a: null, c: [] }];
+  for (const value of fitting) expect((await schema.check(value)).ok).toBe(true);
+  expect((await schema.check({ b: 1 })).ok).toBe(false);
+  expect((await createJsonSchema({ items: true } as JsonSchema).check([1, null])).ok).toBe(true);
+});
+
 describe('limits', () => {
   spec('TOOL-23', 'refuses a value that takes too many steps, and validates many entries with pauses', async () => {
     const twice = (ref: string): JsonSchema => ({ allOf: [{ $ref: ref }, { $ref: ref }] });

@@ -34,8 +34,8 @@ const SANDBOX: SandboxPlan = {
 const PROCESS = { name: 'tool', sandbox: SANDBOX, cwd: '/nowhere/work', home: '/nowhere/home' };
 
 /** What was refused, and the path that the hint allows. */
-function read(output: string): string | undefined {
-  const refusal = findRefusal(output, PROCESS);
+function read(output: string, cwd = PROCESS.cwd): string | undefined {
+  const refusal = findRefusal(output, { ...PROCESS, cwd });
   if (refusal === undefined) return undefined;
   const { message, hint } = refusedError(refusal, PROCESS);
   const [, line = hint] = /\[sandbox\.tool\] (.*), or run/.exec(hint!) ?? [];
@@ -43,6 +43,14 @@ function read(output: string): string | undefined {
 }
 
 describe('the refusal in an output', () => {
+  spec('EXE-13', 'is a file that a shell names without its directory', () => {
+    for (const output of [
+      'sh: 1: cannot create a: Read-only file system',
+      '/bin/sh: 1: cannot open a: Permission denied',
+    ])
+      expect(read(output, '/nowhere/home')).toMatch(/~\/a /);
+  });
+
   for (const [output, expected] of [
     ['bash: line 1: /nowhere/home/a: Read-only file system', 'write to ~/a | write = ["~/a"]'],
     ["OSError: [Errno 30] Read-only file system: '/nowhere/home/a'", 'write to ~/a | write = ["~/a"]'],
