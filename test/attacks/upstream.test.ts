@@ -195,6 +195,20 @@ describe('texts', () => {
     expect(doctor.stdout).toMatch(/"described" has invisible characters in its description/);
   });
 
+  spec('UPS-4 ERR-5', 'names that have such characters are in problems without them', async () => {
+    const name = `odd${NASTY}`;
+    const typed = (inputSchema: object) => remoteTool(`${JSON.stringify(inputSchema)}${NASTY}`, { inputSchema });
+    const broken = [
+      ...[{ type: `list${NASTY}` }, { type: 'object', properties: { [name]: 3 } }, { type: 'object', required: name }],
+      ...[{ $ref: `http://a/${NASTY}` }, { type: 'object', properties: { a: { pattern: `(${NASTY}` } } }],
+    ];
+    const workspace = listing([remoteTool(name), remoteTool(name), ...broken.map(typed)]);
+    const { problems } = await survey(workspace);
+    expect(problems.join('\n')).toMatch(/lists the tool "odd.*" twice/);
+    expect(problems.length).toBeGreaterThan(3);
+    expect(problems.filter((problem) => ESCAPES.test(problem))).toEqual([]);
+  });
+
   spec('UPS-4', 'removes invisible characters from texts for models, but not from values', async () => {
     const description = `says${NASTY}`;
     const workspace = listing([
