@@ -283,8 +283,11 @@ describe.concurrent('what a session has read', () => {
       expect(sessions).toMatchObject([
         { labels: [{ tool: 'read_mail' }, { label: 'egress', tool: 'send_mail' }, { tool: 'fetch_page' }] },
       ]);
-      await wield(person, ['approvals', 'clear', sessions[0].id, '--fleet', redis.url]);
+      const clear = ['approvals', 'clear', sessions[0].id, '--fleet', redis.url];
+      await wield(person, clear);
       for (const url of urls) expect((await callFront(url, 'send_mail')).code).toBeUndefined();
+      const unknown = clear.with(2, '0'.repeat(16));
+      expect(json(await wield(person, [...unknown, '--json'])).error.code).toBe('not_found');
     },
     120_000,
   );
