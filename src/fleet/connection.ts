@@ -95,6 +95,8 @@ export async function connect(address: FleetAddress, settings: ConnectOptions): 
     maxRetriesPerRequest: failsFast ? 0 : null,
     enableOfflineQueue: !failsFast,
     autoResendUnfulfilledCommands: !failsFast,
+    // The client does not handle that Redis refuses it.
+    autoResubscribe: false,
     retryStrategy: (times) => Math.min(times * 50, MAX_PAUSE_MS),
   });
   let last: Error | undefined;
@@ -115,6 +117,17 @@ export async function connect(address: FleetAddress, settings: ConnectOptions): 
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Listens to channels, also after the connection was lost. If Redis refuses that then, tries again. */
+export function subscribe(client: Redis, ...channels: readonly string[]): Promise<unknown> {
+  client.on('ready', () => {
+    client.subscribe(...channels).catch((error: Error) => {
+      client.emit('error', error);
+      setTimeout(() => client.status === 'ready' && client.disconnect(true), MAX_PAUSE_MS).unref();
+    });
+  });
+  return client.subscribe(...channels);
 }
 
 /**

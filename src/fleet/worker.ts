@@ -8,7 +8,7 @@ import type { KnownSecrets } from '../core/redact.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { answers, begin, connect, loadBullmq } from './connection.js';
+import { answers, begin, connect, loadBullmq, subscribe } from './connection.js';
 import { type Job, type JobResult, openMessage, type Refusal } from './job.js';
 import { type FleetNames, toNames } from './names.js';
 import { createOffers, type Offers } from './offers.js';
@@ -68,7 +68,7 @@ export async function openWorker(options: WorkerOptions): Promise<Worker> {
     });
     const worker = new Worker(id, options, { names, redis, connections, presence, running });
     listening.on('message', (channel: string, sealed: string) => worker.receive(channel, sealed));
-    await listening.subscribe(names.channel(id), names.started);
+    await subscribe(listening, names.channel(id), names.started);
     await worker.start();
     return worker;
   });

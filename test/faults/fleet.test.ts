@@ -310,6 +310,27 @@ describe.concurrent('without', () => {
     await worker.stop();
   });
 
+  fault('FLT-18', 'Redis takes the channels of a front away: it listens again when it may', async () => {
+    const redis = await startRedis();
+    const client = openClient(redis);
+    await client.call('ACL', 'SETUSER', 'front', 'on', '>secret', '~*', '&*', '+@all');
+    const front = await startHere(createMember(TOOLS), frontArgs(redis.url.replace('//', '//front:secret@')));
+    const machine = createMember(TOOLS);
+    const worker = await startHere(machine, workerArgs(redis.url));
+    letGo(machine, 'after');
+    const listening = async (): Promise<number> => ((await client.pubsub('CHANNELS', '*:state:*')) as string[]).length;
+    const before = await listening();
+    expect(before).toBeGreaterThan(0);
+    // Redis closes the connections that listen to what they may not.
+    await client.call('ACL', 'SETUSER', 'front', 'resetchannels');
+    await until(async () => ((await client.call('ACL', 'LOG')) as unknown[]).length > 0);
+    expect(await listening()).toBe(0);
+    await client.call('ACL', 'SETUSER', 'front', '&*');
+    await until(async () => (await listening()) === before);
+    expect((await callFront(front.name, 'change', { name: 'after' })).error).toBeUndefined();
+    await worker.stop();
+  });
+
   fault('FLT-15', 'a full Redis: what runs is answered, new calls are busy', async () => {
     const redis = await startRedis();
     const risk = '#!/bin/sh\n# @description Needs approval.\n# @destructive\necho done\n';

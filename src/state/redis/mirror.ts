@@ -2,6 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { Json } from '../../core/json.js';
+import { subscribe } from '../../fleet/connection.js';
 import { type RedisKeyspace, send } from './keyspace.js';
 
 export interface Mirror {
@@ -52,9 +53,9 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
   subscriber.on('message', (channel: string, field: string) => {
     if (channel === key) reload(field);
   });
+  await subscribe(subscriber, key);
   // Messages that were sent while the connection was broken are lost.
   subscriber.on('ready', () => send(keyspace, name, load()));
-  await subscriber.subscribe(key);
   await load();
 
   return {

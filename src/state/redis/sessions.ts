@@ -2,6 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import { isRecord, type Json } from '../../core/json.js';
+import { subscribe } from '../../fleet/connection.js';
 import { IDLE_MS, type SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { type RedisKeyspace, reach, send } from './keyspace.js';
 
@@ -27,7 +28,7 @@ export async function createSharedSessions(keyspace: RedisKeyspace, subscriber: 
       keyspace.warn(`ignored a message about a session: ${(error as Error).message}`);
     }
   });
-  await subscriber.subscribe(channel);
+  await subscribe(subscriber, channel);
   const forward = (id: string, message: Json): void =>
     send(
       keyspace,
