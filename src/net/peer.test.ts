@@ -1,9 +1,11 @@
 // Tests of whose process is at the other end of a connection.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { specIf } from '../../test/support/spec.js';
+import { countTurns } from '../../test/support/turns.js';
 import { isHeldByTool } from '../process/ancestry.js';
 import { MARK } from '../process/group.js';
 import { isPersonsPeer } from './peer.js';
@@ -74,6 +76,25 @@ specIf(isLinux, 'needs /proc', 'SRV-88', 'looks once for many that answer at the
   };
   await cost(1);
   expect(await cost(200)).toBeLessThan(20 * Math.max(await cost(1), await cost(1)) + 100_000);
+  client.destroy();
+  server.close();
+});
+
+specIf(isLinux, 'needs /proc', 'SRV-88', 'leaves room for others while it looks at many files', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+  await new Promise((resolve) => server.once('listening', resolve));
+  const client = connect((server.address() as { port: number }).port, '127.0.0.1');
+  const socket = await accepted;
+  const files = Array.from({ length: 15_000 }, () => openSync('/dev/null', 'r'));
+  onTestFinished(() => {
+    for (const file of files) closeSync(file);
+  });
+  const loop = countTurns();
+  expect(await isPersonsPeer(socket)).toBe(true);
+  loop.stop();
+  // Those that both lists wait for, and others between the files.
+  expect(loop.turns()).toBeGreaterThan(3);
   client.destroy();
   server.close();
 });

@@ -399,6 +399,29 @@ describe.concurrent('without', () => {
     },
   );
 
+  fault('FLT-10', 'the answer that a call was queued: its worker is watched, and lost when it is cut off', async () => {
+    const redis = await startRedis();
+    const [near, far] = [await startProxy(redis.port), await startProxy(redis.port)];
+    const machine = createMember({ change: wait('# @timeout 30s\n') });
+    const { name: url } = await startHere(machine, frontArgs(`redis://127.0.0.1:${near.port}`));
+    const worker = await startHere(machine, workerArgs(`redis://127.0.0.1:${far.port}`));
+    letGo(machine, 'heard');
+    expect((await callFront(url, 'change', { name: 'heard' })).text).toContain('went');
+    // What a worker sends still arrives.
+    near.deafen('wield-front\r\n');
+    const calling = callFront(url, 'change', { name: 'unheard' });
+    await until(() => hasStarted(machine, 'unheard'));
+    // Longer than a front tries to queue a call.
+    await sleep(3500);
+    near.heal();
+    far.drop();
+    const answer = await calling;
+    letGo(machine, 'unheard');
+    far.heal();
+    await worker.stop();
+    expect(answer).toMatchObject({ code: 'unavailable', error: { data: { fleet: { worker: worker.name } } } });
+  });
+
   fault('FLT-19', 'workers: a call that none can take for 30 seconds fails, and nothing ran', async () => {
     const redis = await startRedis();
     const machine = createMember(TOOLS);
@@ -432,20 +455,32 @@ describe.concurrent('without', () => {
   });
 });
 
+interface Proxy {
+  readonly port: number;
+  drop(): void;
+  /** Drops answers only: those on connections that sent this text, or all. */
+  deafen(text?: string): void;
+  heal(): void;
+}
+
 /** A proxy that can drop everything without closing a connection. */
-async function startProxy(
-  to: number,
-): Promise<{ port: number; drop(): void /** Drops answers only. */; deafen(): void; heal(): void }> {
-  let [isDropping, isDeaf] = [false, false];
+async function startProxy(to: number): Promise<Proxy> {
+  let isDropping = false;
+  let deaf: string | undefined;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = openSocket(to, '127.0.0.1');
+    let sent = '';
+    near.on('data', (data) => {
+      sent = (sent + data).slice(0, 1000);
+    });
+    const isDeaf = (): boolean => deaf !== undefined && sent.includes(deaf);
     for (const [from, other] of [
       [near, far],
       [far, near],
     ] as const) {
       sockets.add(from);
-      from.on('data', (data) => isDropping || (isDeaf && from === far) || other.write(data));
+      from.on('data', (data) => isDropping || (from === far && isDeaf()) || other.write(data));
       from.on('error', () => {});
       from.on('close', () => {
         sockets.delete(from);
@@ -463,11 +498,12 @@ async function startProxy(
     drop: () => {
       isDropping = true;
     },
-    deafen: () => {
-      isDeaf = true;
+    deafen: (text = '') => {
+      deaf = text;
     },
     heal: () => {
-      [isDropping, isDeaf] = [false, false];
+      isDropping = false;
+      deaf = undefined;
       for (const socket of sockets) socket.destroy();
     },
   };

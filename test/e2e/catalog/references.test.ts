@@ -50,6 +50,12 @@ describe('a path', () => {
     });
   });
 
+  spec('RES-2', 'below home is not found without a home directory', async () => {
+    const { workspace } = create();
+    const toolbox = workspace.toolbox({ env: { ...workspace.env, HOME: '' } });
+    expect((await refuse(toolbox, '~/own/greet')).code).toBe('not_found');
+  });
+
   spec('RES-2', 'finds the tools of a skill by its directory or its tools.json', async () => {
     const { workspace, toolbox } = create();
     writeSkill(join(workspace.dir, 'lab/one'), 'single', ['alone']);

@@ -328,7 +328,13 @@ describe('plugins', () => {
 
   spec('INS-76', 'offers what is right in a plugin, and counts the rest with its reason', async () => {
     const workspace = createInstallWorkspace();
-    const manifest = { name: 'half', skills: [7, './more'], agents: './own', commands: ['./gone.md'], mcpServers: [1] };
+    const manifest = {
+      name: 'half',
+      skills: [7, './own/../more'],
+      agents: './own',
+      commands: ['./gone.md'],
+      mcpServers: [1],
+    };
     const { source } = await workspace.json(
       'add',
       workspace.source('half', {
