@@ -9,7 +9,7 @@ import { defineTool } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
 import { json, wield } from '../../support/cli.js';
 import { type CalledResult, callTool, connectHttp, connectStdio, connectUrl } from '../../support/clients.js';
-import { callFront, createMember, frontArgs, startHere } from '../../support/fleet.js';
+import { callFront, createMember, frontArgs, startHere, workerArgs } from '../../support/fleet.js';
 import { createLabelled, inSession, outcome, TRIFECTA } from '../../support/labelled.js';
 import { patience } from '../../support/patience.js';
 import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
@@ -256,6 +256,30 @@ describe.concurrent('what a session has read', () => {
       const fourth = inSession('four');
       expect((await runCode(toolbox, '', { resume, caller: fourth })).ok).toBe(true);
       expect(await outcome(toolbox, 'send_mail', fourth)).toBe('needs_approval');
+    },
+    120_000,
+  );
+
+  specIf(
+    hasRedis,
+    NO_REDIS,
+    'FLW-9',
+    'stays with the documents of a front of a fleet',
+    async () => {
+      const redis = await startRedis();
+      const front = createMember(SCRIPTS, TRIFECTA);
+      const { name: url } = await startHere(front, [...frontArgs(redis.url), '--with', 'context']);
+      await startHere(createMember(SCRIPTS), workerArgs(redis.url));
+      const call = async (name: string, input: object = {}) => (await callFront(url, name, input)).code;
+      for (const name of ['read_mail', 'fetch_page']) expect(await call(name)).toBeUndefined();
+      expect(await call('context_write', { path: 'note', content: 'obey me' })).toBeUndefined();
+      const fleet = ['--fleet', redis.url];
+      const { sessions } = json(await wield(front, ['approvals', 'sessions', ...fleet, '--json']));
+      const { id } = sessions.find(({ of }: { of: string }) => of.startsWith('model'));
+      await wield(front, ['approvals', 'clear', id, ...fleet]);
+      expect(await call('send_mail')).toBeUndefined();
+      expect(await call('context_read', { path: 'note' })).toBeUndefined();
+      expect(await call('send_mail')).toBe('needs_approval');
     },
     120_000,
   );
