@@ -94,7 +94,7 @@ export function createSharedServers({ version, world, onLeft }: SharedServersOpt
   return {
     /** Removes what nobody uses any more. */
     forget,
-    /** Whether there is no server. */
+    /** Whether the list of servers is empty. */
     isIdle: (): boolean => servers.size === 0,
     close: (): Promise<void> => pool.close(),
     states: (): readonly SharedState[] => [...servers.values()].flatMap(toStates),
