@@ -35,7 +35,7 @@ import type { World } from '../core/snapshot.js';
 import { sanitize } from '../core/text.js';
 import type { Action, Tool, Traits } from '../core/tool.js';
 import { admittedPath, readWithin } from '../files/boundary.js';
-import { openChecked, sealChecked } from '../files/cache.js';
+import { openSealed, seal } from '../files/cache.js';
 import { isSettled, readHead, statOrNothing, toIdentity } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
@@ -135,7 +135,7 @@ function load(place: Place, format: Format, options: ShippedIndexOptions): Direc
     const reading = readHead(file, MAX_BYTES, { within: place.boundary });
     if (stats === undefined || 'fault' in reading) return undefined;
     if (!reading.complete) throw new Error('too large');
-    const text = openChecked(reading.bytes, labelOf(options));
+    const text = openSealed(reading.bytes, labelOf(options));
     const { value, faults } = readShape(DOCUMENT, parseJson(text, FILE, { maxDepth: 64, maxBytes: MAX_BYTES }));
     if (faults.length > 0) throw new Error(formatFault(faults[0]!));
     const shipped = value?.[format.name];
@@ -230,7 +230,7 @@ function write(directory: string, formats: readonly Format[], options: ShippedIn
     document[format.name] = own;
   }
   const file = join(directory, FILE);
-  writeFileAtomic(file, sealChecked(JSON.stringify(document), labelOf(options)), { mode: 0o644 });
+  writeFileAtomic(file, seal(JSON.stringify(document), labelOf(options)), { mode: 0o644 });
   return { file, entries: names.size, tools };
 }
 

@@ -1,6 +1,6 @@
-// Files of a cache: each has a label and a checksum, and is used only if both are right and nobody else could write it.
+// Files of a cache: each has a label and a text, and is used only if both are intact and nobody else could write it.
 
-import { join } from 'node:path';
+import { sep } from 'node:path';
 import { readHead } from './read.js';
 import { removeFile } from './remove.js';
 import { writeFileAtomic } from './write.js';
@@ -24,14 +24,8 @@ const MAX_BYTES = 256 * 1024 * 1024;
 
 /** A label is one line of text that contains everything that the stored text depends on. */
 export function createCacheFiles({ directory, extension, debug }: CacheFilesOptions): CacheFiles {
-  // Checksums of what was written: most callers write the same again.
-  const written = new Map<string, string>();
-  const fileOf = (label: string): string => {
-    const bytes = Buffer.from(label);
-    return join(directory, `${checksum(bytes)}${checksum(Buffer.from(bytes.toString('hex')))}${extension}`);
-  };
   const attempt = <T>(label: string, what: string, work: (file: string) => T): T | undefined => {
-    const file = fileOf(label);
+    const file = `${directory}${sep}${toName(label)}${extension}`;
     try {
       return work(file);
     } catch (error) {
@@ -39,56 +33,55 @@ export function createCacheFiles({ directory, extension, debug }: CacheFilesOpti
       return undefined;
     }
   };
+  const read = (file: string): Buffer | undefined => {
+    const reading = readHead(file, MAX_BYTES, { isState: true });
+    return 'fault' in reading ? undefined : reading.bytes;
+  };
   return {
     read: (label, parse) =>
       attempt(label, 'discarded', (file) => {
-        const reading = readHead(file, MAX_BYTES, { isState: true });
-        return 'fault' in reading ? undefined : parse(openChecked(reading.bytes, label));
+        const bytes = read(file);
+        return bytes && parse(openSealed(bytes, label));
       }),
     write: (label, text) =>
       attempt(label, 'not written', (file) => {
-        const bytes = sealChecked(text, label);
-        const sum = checksum(bytes);
-        if (written.get(file) === sum || bytes.length > MAX_BYTES) return;
+        const bytes = seal(text, label);
+        // Most callers write the same again.
+        if (bytes.length > MAX_BYTES || read(file)?.equals(bytes)) return;
         writeFileAtomic(file, bytes, { durable: false });
-        written.set(file, sum);
       }),
-    remove: (label) =>
-      attempt(label, 'not removed', (file) => {
-        written.delete(file);
-        removeFile(file);
-      }),
+    remove: (label) => attempt(label, 'not removed', removeFile),
   };
 }
 
-/**
- * Returns eight hex digits: FNV-1a, four bytes at a time. Not cryptographic, as the files are private; loading node:crypto
- * or node:zlib takes longer than this does.
- */
-export function checksum(bytes: Buffer): string {
-  // A copy, because words begin at multiples of four.
-  const padded = Buffer.alloc(Math.ceil(bytes.length / 4) * 4);
-  bytes.copy(padded);
-  const words = new Int32Array(padded.buffer, padded.byteOffset, padded.length / 4);
-  let sum = bytes.length;
-  for (let at = 0; at < words.length; at++) sum = Math.imul(sum ^ words[at]!, 0x01000193);
-  return (sum >>> 0).toString(16).padStart(8, '0');
+// FNV-1a, twice. Two labels of one name only discard each other's file.
+function toName(label: string): string {
+  const bytes = Buffer.from(label);
+  return [bytes, Buffer.from(bytes.toString('hex'))]
+    .map((part) => part.reduce((sum, byte) => Math.imul(sum ^ byte, 0x01000193), part.length) >>> 0)
+    .map((sum) => sum.toString(16).padStart(8, '0'))
+    .join('');
 }
 
-/** Returns a line with a label and the checksum of a text, then the text. */
-export function sealChecked(text: string, label: string): Buffer {
-  const body = Buffer.from(`${text}\n`);
-  return Buffer.concat([Buffer.from(firstLine(body, label)), body]);
+/**
+ * Returns a line with a label, then a text twice, so that damage shows: a comparison takes a hundredth of the time of a
+ * checksum in a process that has just started, which would have to load node:crypto or compile a loop. Bytes of the second
+ * one are swapped, so that an edit of the file does not change both.
+ */
+export function seal(text: string, label: string): Buffer {
+  const line = Buffer.from(`${text}\n`);
+  // Swapping needs pairs.
+  const body = line.length % 2 === 0 ? line : Buffer.concat([line, Buffer.from('\n')]);
+  return Buffer.concat([Buffer.from(`${label}\n`), body, Buffer.from(body).swap16()]);
 }
 
 /** Returns the text below such a line. Throws if it is damaged, or has another label. */
-export function openChecked(bytes: Buffer, label: string): string {
-  const body = bytes.subarray(bytes.indexOf(0x0a) + 1);
-  if (bytes.toString('utf8', 0, bytes.length - body.length) !== firstLine(body, label))
+export function openSealed(bytes: Buffer, label: string): string {
+  const start = bytes.indexOf('\n') + 1;
+  const size = (bytes.length - start) / 2;
+  const body = bytes.subarray(start, start + size);
+  const isIntact = size > 0 && size % 2 === 0 && body.equals(Buffer.from(bytes.subarray(start + size)).swap16());
+  if (!isIntact || bytes.toString('utf8', 0, start) !== `${label}\n`)
     throw new Error('altered, or written by another version');
-  return body.toString('utf8', 0, body.length - 1);
-}
-
-function firstLine(body: Buffer, label: string): string {
-  return `${label}\t${checksum(body)}\n`;
+  return body.toString('utf8').trimEnd();
 }

@@ -3,9 +3,10 @@
 import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { checksum } from '../../../src/files/cache.js';
+import { seal } from '../../../src/files/cache.js';
 import { textOf } from '../../../src/index.js';
 import type { NodeToolbox } from '../../../src/node.js';
+import { forgeCacheFile, readCacheFile } from '../../support/cache-file.js';
 import { json, wield } from '../../support/cli.js';
 import { opensOf } from '../../support/opens.js';
 import { sleep } from '../../support/processes.js';
@@ -46,15 +47,13 @@ async function createLibrary(now?: () => number): Promise<Library> {
   return { workspace, directory, file: made.file, open };
 }
 
-/** Changes what the index says, with a checksum that fits. */
+/** Changes what the index says. */
 function forge(file: string, change: (document: Record<string, Record<string, ForgedEntry>>) => void): void {
-  const text = readFileSync(file, 'utf8');
-  const [first = '', body = ''] = text.split('\n');
-  const document = JSON.parse(body);
-  change(document);
-  const forged = `${JSON.stringify(document)}\n`;
-  const version = first.split('\t')[1];
-  writeFileSync(file, `wield-index\t${version}\t${checksum(Buffer.from(forged))}\n${forged}`);
+  forgeCacheFile(file, (text) => {
+    const document = JSON.parse(text);
+    change(document);
+    return JSON.stringify(document);
+  });
 }
 
 interface ForgedEntry {
@@ -135,9 +134,9 @@ describe('a library with an index', () => {
       ['empty', ''],
       ['garbage', Buffer.from([0xff, 0x00, 0xfe, 0x0a])],
       ['half', good.subarray(0, good.length / 2)],
-      ['another version', text.replace(/^wield-index\t[^\t]*/, 'wield-index\t999')],
+      ['another version', text.replace(/^wield-index\t.*/, 'wield-index\t999')],
       ['a word changed', text.replace('Says w5.', 'Says w6.')],
-      ['no JSON', `wield-index\t12\t${checksum(Buffer.from('x\n'))}\nx\n`],
+      ['no JSON', seal('x', readCacheFile(file).label)],
     ];
     for (const [what, damage] of damages) {
       writeFileSync(file, damage);

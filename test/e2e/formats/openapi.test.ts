@@ -4,9 +4,10 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, w
 import type { IncomingMessage } from 'node:http';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { checksum } from '../../../src/files/cache.js';
+import { seal } from '../../../src/files/cache.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
 import { binary } from '../../support/built.js';
+import { readCacheFile } from '../../support/cache-file.js';
 import { json, wield } from '../../support/cli.js';
 import { type LocalServer, listen } from '../../support/http.js';
 import { spec } from '../../support/spec.js';
@@ -220,13 +221,9 @@ describe('a large document that was read before', () => {
       const [name = '', ...others] = readdirSync(directory);
       expect(others).toEqual([]);
       const file = join(directory, name);
-      const kept = readFileSync(file, 'utf8');
-      const label = kept.slice(0, kept.lastIndexOf('\t', kept.indexOf('\n')));
-      const seal = (body: string): string => `${label}\t${checksum(Buffer.from(body))}\n${body}`;
-      const body = kept.slice(kept.indexOf('\n') + 1);
-      expect(kept).toBe(seal(body));
+      const { label, text: body } = readCacheFile(file);
       // Proves that it is read.
-      const other = seal(body.replaceAll('Reads a thing', 'Reads a thong'));
+      const other = seal(body.replaceAll('Reads a thing', 'Reads a thong'), label).toString();
       const isUsed = async (text: string, mode = 0o600) => {
         writeFileSync(file, text);
         chmodSync(file, mode);

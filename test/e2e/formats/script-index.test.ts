@@ -3,7 +3,7 @@
 import { chmodSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { checksum } from '../../../src/files/cache.js';
+import { forgeCacheFile } from '../../support/cache-file.js';
 import { type CliRun, json, wield } from '../../support/cli.js';
 import { createSkillWorkspace, writeSkill } from '../../support/search.js';
 import { spec } from '../../support/spec.js';
@@ -26,10 +26,6 @@ const indexFiles = (workspace: Workspace): string[] => {
 };
 const listing = (run: CliRun): [string, string][] =>
   json(run).tools.map((tool: { name: string; description: string }) => [tool.name, tool.description]);
-
-const bodyOf = (text: string): string => text.slice(text.indexOf('\n') + 1);
-const withChecksum = (text: string, body: string): string =>
-  `${text.slice(0, text.indexOf('\n')).replace(/[^\t]*$/, checksum(Buffer.from(body)))}\n${body}`;
 
 /** Runs a command by a clock that says that all files are old enough to trust their times. */
 const wieldLater = (workspace: Workspace, args: readonly string[]): Promise<CliRun> =>
@@ -127,11 +123,9 @@ spec('RES-13', 'does not change calls with a forged index', async () => {
   await wieldLater(workspace, ['list', '--json']);
   const [file] = indexFiles(workspace);
   const evil = workspace.write('evil', '#!/bin/sh\n# @description E\necho evil\n', 0o755);
-  const text = readFileSync(file!, 'utf8');
-  const forged = bodyOf(text)
-    .replaceAll(join(workspace.dir, '.agents/tools/t10'), evil)
-    .replace('Say w0.', 'Say evil.');
-  writeFileSync(file!, withChecksum(text, forged));
+  forgeCacheFile(file!, (text) =>
+    text.replaceAll(join(workspace.dir, '.agents/tools/t10'), evil).replace('Say w0.', 'Say evil.'),
+  );
   // The forgery is good enough to be listed, which is what makes the rest worth something.
   expect(listing(await wieldLater(workspace, ['list', '--json']))).toContainEqual(['t10', 'Say evil.']);
   expect((await wieldLater(workspace, ['call', 't10', '--a', 'x'])).stdout).toBe('w0\n');
@@ -150,12 +144,12 @@ spec('RES-13 RES-4 RES-14', 'detects and rebuilds an index with the wrong skill'
   await wieldLater(workspace, ['list', '--json']);
   const forge = (): void => {
     for (const file of indexFiles(workspace)) {
-      const text = readFileSync(file, 'utf8');
-      const forged = bodyOf(text)
-        .replace('"name":"tool_1"', '"name":"tool_x"')
-        .replace('"name":"tool_2"', '"name":"tool_1"')
-        .replace('Says w3.', 'Forged.');
-      writeFileSync(file, withChecksum(text, forged));
+      forgeCacheFile(file, (text) =>
+        text
+          .replace('"name":"tool_1"', '"name":"tool_x"')
+          .replace('"name":"tool_2"', '"name":"tool_1"')
+          .replace('Says w3.', 'Forged.'),
+      );
     }
   };
   forge();
