@@ -21,6 +21,8 @@ export function createTasks(files: Readonly<Record<string, string>>, from: strin
   for (const [name, text] of Object.entries(files)) workspace.write(name, text);
   const config = from.startsWith('["') ? `[tasks]\nfrom = ${from}\n` : from;
   if (config !== '') workspace.write('.agents/config.toml', config);
+  // Otherwise npm says that there is a newer one, in the output of the tools.
+  writeFileSync(join(workspace.home, '.npmrc'), 'update-notifier=false\n');
   const bin = join(workspace.home, 'bin');
   mkdirSync(bin);
   for (const name of OTHERS) {
