@@ -12,7 +12,6 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import * as nodeModule from 'node:module';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Script } from 'node:vm';
@@ -22,6 +21,8 @@ import { removeTree } from '../files/remove.js';
 
 // Frequent commands use different functions of the same files.
 const OWN_CACHE = new Set(['__complete', 'list', 'serve', 'call']);
+
+declare const require: { readonly extensions: Record<string, (module: NodeJS.Module, filename: string) => void> };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,9 +34,9 @@ export function useCompileCache(argv: readonly string[], env: Environment): () =
     if (!existsSync(directory)) createCache(directory);
     // Code of another user would run as this one.
     if (!isOwn(statSync(directory))) return async () => {};
-    const { enableCompileCache, flushCompileCache } = nodeModule as CompileCacheOfNode;
-    if (enableCompileCache === undefined) return cacheScripts(directory);
-    enableCompileCache(directory);
+    if (Number.parseInt(process.versions.node, 10) < 22) return cacheScripts(directory);
+    const { enableCompileCache, flushCompileCache } = process.getBuiltinModule('node:module') as CompileCacheOfNode;
+    enableCompileCache?.(directory);
     return async () => flushCompileCache?.();
   } catch {
     // Not an error: this run compiles its code.
@@ -43,7 +44,7 @@ export function useCompileCache(argv: readonly string[], env: Environment): () =
   }
 }
 
-// Of Node 22 and later.
+// The types are those of Node 20.
 interface CompileCacheOfNode {
   readonly enableCompileCache?: (directory: string) => unknown;
   readonly flushCompileCache?: () => void;
@@ -56,7 +57,7 @@ function findCache(argv: readonly string[], env: Environment): string | undefine
   const kind = argv.find((word) => OWN_CACHE.has(word)) ?? 'others';
   const home = findWieldHome(env, findHome(env, homedir));
   const build = Math.floor(statSync(import.meta.filename).mtimeMs).toString(36);
-  return join(home, 'cache', 'code', `${process.version}-${process.arch}`, `${kind}-${build}`);
+  return join(home, `cache/code/${process.version}-${process.arch}/${kind}-${build}`);
 }
 
 // Replaces those of other builds.
@@ -72,10 +73,11 @@ function createCache(directory: string): void {
 function cacheScripts(directory: string): () => Promise<void> {
   const own = import.meta.dirname;
   const compiled = new Map<string, Script>();
-  const extensions = (nodeModule.Module as unknown as { _extensions: Record<string, Loader> })._extensions;
+  // Not from node:module, which takes a millisecond to load. Deprecated, because loaders belong into other tools.
+  const { extensions } = require;
   extensions['.cjs'] = (module, filename) => {
     if (dirname(filename) !== own) return extensions['.js']!(module, filename);
-    const file = join(directory, basename(filename));
+    const file = directory + filename.slice(own.length);
     const cachedData = readOwnFile(file);
     const script = new Script(readWrapped(filename), { filename, ...(cachedData && { cachedData }) });
     if (script.cachedDataRejected !== false) compiled.set(file, script);
@@ -107,8 +109,6 @@ function readWrapped(filename: string): string {
   closeSync(descriptor);
   return bytes.toString('latin1');
 }
-
-type Loader = (module: NodeJS.Module, filename: string) => void;
 
 /** Whether only the user can change a file or directory. */
 function isOwn({ uid, mode }: Stats): boolean {

@@ -1,4 +1,4 @@
-// Parsers that few commands need, loaded on first use.
+// Packages that few commands need, loaded on first use.
 
 function load(name: string): unknown {
   return process.getBuiltinModule('node:module').createRequire(import.meta.url)(name);
@@ -9,3 +9,6 @@ export const loadYaml = () => load('yaml') as typeof import('yaml');
 export const loadJsonc = () => load('jsonc-parser') as typeof import('jsonc-parser');
 
 export const loadToml = () => load('smol-toml') as typeof import('smol-toml');
+
+/** For Node without a SQLite driver. Throws if the optional package is not installed. */
+export const loadSqlite = () => load('libsql');

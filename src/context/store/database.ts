@@ -1,9 +1,9 @@
 // The database of documents: its driver and schema, its connections and transactions, and its errors.
 
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { pause } from '../../core/async.js';
 import { isToolError, orNothing, ToolError } from '../../core/error.js';
+import { loadSqlite } from '../../files/libraries.js';
 import { openState } from '../../files/read.js';
 
 export type Value = string | number | null | Uint8Array;
@@ -196,7 +196,7 @@ function toStoreError(error: unknown): ToolError {
 
 /** Opens a database file with Node's own driver, else an optional package. Throws `unavailable` if there is none. */
 export function openDatabase(file: string): Database {
-  const Driver = loadNodeDriver() ?? orNothing(() => createRequire(import.meta.url)('libsql') as Driver);
+  const Driver = loadNodeDriver() ?? orNothing(() => loadSqlite() as Driver);
   if (Driver !== undefined) return new Driver(file);
   throw new ToolError('unavailable', 'no SQLite driver for the context store', {
     hint: 'npm install libsql@0.5.29, or use Node 22.13 or newer',
