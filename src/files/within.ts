@@ -5,13 +5,13 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { orNothing } from '../core/error.js';
 
+// Relative paths, and paths with empty, `.` or `..` segments.
+const NOT_PLAIN = /^[^/]|\/\.{0,2}(?:\/|$)/;
+
 /** Whether `path` is `directory` or below it; does not resolve links. */
 export function isWithin(directory: string, path: string): boolean {
-  // Fast path for plain paths.
-  if (path.startsWith(directory)) {
-    const rest = path.slice(directory.length);
-    if (rest === '' || (rest.startsWith(sep) && !rest.includes('..'))) return true;
-  }
+  if (!NOT_PLAIN.test(directory) && !NOT_PLAIN.test(path))
+    return path === directory || path.startsWith(`${directory}/`);
   const rest = relative(directory, path);
   return rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest));
 }

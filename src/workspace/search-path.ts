@@ -36,8 +36,9 @@ export function findSearchPath(options: SearchPathOptions): SearchPath {
   for (const { dir, external } of iterPaths(entries)) {
     const directory = toAbsolute(dir, workdir, home);
     if (directory === undefined || places.has(directory)) continue;
-    const owner = ownerByPath(directory, options) ?? ownerByLinks(directory, external, options);
-    isStable &&= ownerByPath(directory, options) !== undefined;
+    const known = ownerByPath(directory, options);
+    const owner = known ?? ownerByLinks(directory, external, options);
+    isStable &&= known !== undefined;
     places.set(directory, { directory, owner, kind: 'skills', ignore, ...(external ? { external } : {}) });
   }
   return { places: [...places.values()], isStable };
