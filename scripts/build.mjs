@@ -126,11 +126,22 @@ async function writeBinary(directory) {
   });
   await bundle.close();
   mkdirSync(directory, { recursive: true });
-  for (const { fileName, code } of output) {
+  for (const { fileName, code, moduleIds } of output) {
     if (/\bimport\(/.test(code)) throw new Error(`${fileName} uses import(), which does not work from a compile cache`);
-    writeFileSync(`${directory}/${fileName}`, toAscii(code));
+    writeFileSync(`${directory}/${fileName}`, toAscii(moduleIds.every(isConstant) ? assignExports(code) : code));
   }
   chmodSync(`${directory}/wield.cjs`, 0o755);
+}
+
+// Whether a module of ours never changes what it exported.
+function isConstant(id) {
+  return id.startsWith(`${root}src/`) && !/^export let /m.test(readFileSync(id, 'utf8'));
+}
+
+// Defining 500 getters takes a tenth of the time that loading `main` takes, and only exports that change need them.
+function assignExports(code) {
+  const getter = /Object\.defineProperty\(exports,("[^"]+"),\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)/g;
+  return code.replace(getter, 'exports[$1]=$2');
 }
 
 // V8 stores and scans a source with other characters at two bytes per character.
