@@ -1,12 +1,12 @@
 // Calls of tools, and whatever else asks the client's user: how a request becomes a call, and a result its answer.
 
-import { createHash, randomUUID } from 'node:crypto';
 import { type ErrorValue, formatError, ToolError } from '../core/error.js';
 import { canonicalJson, type Json } from '../core/json.js';
 import { decodeName } from '../core/name.js';
 import type { Plan } from '../core/plan.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
 import type { DoorOptions, Toolbox } from '../core/toolbox.js';
+import { loadCrypto } from '../files/digest.js';
 import { RpcError } from '../net/mcp.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { AutoModes } from './auto-mode.js';
@@ -54,12 +54,13 @@ export function createToolCalls({ toolbox, listings, modes, ready, shared }: Too
     // A user stays the same, whatever the client is called.
     const clientName = identity === undefined ? (scope.clientName ?? '') : '';
     // Clients without a session may have the same name.
-    const person = sessionEnd === 'none' ? randomUUID() : undefined;
+    const person = sessionEnd === 'none' ? loadCrypto().randomUUID() : undefined;
     return interactive.serve({
       scope,
       client: `${session} ${clientName}`,
       binding: () =>
-        createHash('sha256')
+        loadCrypto()
+          .createHash('sha256')
           .update(canonicalJson([session, clientName, id, input]))
           .digest('hex'),
       onProgress: toProgressListener(scope),

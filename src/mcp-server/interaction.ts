@@ -1,10 +1,10 @@
 // Runs calls that may ask the client's user for approval or input, in both protocol versions (SRV-6, SRV-15).
 
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approveBy } from '../core/approval.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
+import { loadCrypto } from '../files/digest.js';
 import { RpcError } from '../net/mcp.js';
 import {
   type ClientPrompts,
@@ -91,7 +91,9 @@ function serveByRequests(request: CallRequest, modes: ElicitationModes, prompts:
       : undefined,
     elicit: prompts.createElicit(client, modes, (question, signal) => {
       const mode =
-        question.url === undefined ? { mode: 'form' } : { mode: 'url', elicitationId: question.id ?? randomUUID() };
+        question.url === undefined
+          ? { mode: 'form' }
+          : { mode: 'url', elicitationId: question.id ?? loadCrypto().randomUUID() };
       return elicit({ ...mode, ...toElicitParams(question) }, signal);
     }),
     client: prompts.createClient(client, scope.capabilities, send),
@@ -159,7 +161,7 @@ function createOpenApprovals(sign: (state: RequestState) => string, shared?: Sha
   const nonces = new Set<string>();
   return {
     request(approval) {
-      const nonce = randomBytes(16).toString('hex');
+      const nonce = loadCrypto().randomBytes(16).toString('hex');
       if (nonces.size >= MAX_OPEN_APPROVALS) nonces.delete(nonces.values().next().value!);
       nonces.add(nonce);
       return {

@@ -51,7 +51,7 @@ interface UserLists {
 // Of users; that which was not used for longest is made again.
 const MAX_LISTINGS = 200;
 // Watching takes 10 ms to begin, which the first answers need not wait for.
-const WATCH_AFTER_MS = 10;
+const WATCH_AFTER_MS = 50;
 
 export function createListings(toolbox: Toolbox, onError?: (error: Error) => void): Listings {
   const known = new Map<string | undefined, UserLists>();

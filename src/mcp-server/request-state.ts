@@ -1,6 +1,6 @@
 // Signs the state of a call that waits for its client, so that it comes back unchanged and in time (SRV-6).
 
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { loadCrypto } from '../files/digest.js';
 
 /** Signed state that a client sends back with its answer. */
 export interface RequestState {
@@ -13,12 +13,17 @@ const PREFIX = 'v1';
 
 /** `shared` returns the keys of all servers of a fleet; without it only this process accepts its states. */
 export function createRequestStates(ttlSeconds: number, shared?: () => readonly string[]) {
-  const own = [randomBytes(32)];
-  const keys: () => readonly (string | Buffer)[] = shared ?? (() => own);
+  let own: readonly Buffer[] | undefined;
+  const keys: () => readonly (string | Buffer)[] =
+    shared ??
+    (() => {
+      own ??= [loadCrypto().randomBytes(32)];
+      return own;
+    });
   const tagOf = (body: string, key: string | Buffer): Buffer =>
-    Buffer.from(createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url'));
+    Buffer.from(loadCrypto().createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url'));
   const isTag = (tag: Buffer, expected: Buffer): boolean =>
-    tag.length === expected.length && timingSafeEqual(tag, expected);
+    tag.length === expected.length && loadCrypto().timingSafeEqual(tag, expected);
   const now = (): number => Math.floor(Date.now() / 1000);
   return {
     sign(state: RequestState): string {

@@ -1,7 +1,7 @@
 // HTTP sessions of the older protocol version, limited in number and idle time.
 
-import { randomUUID } from 'node:crypto';
 import { matches } from '../core/shape.js';
+import { loadCrypto } from '../files/digest.js';
 import { type Exchange, respondError } from './exchange.js';
 import { identityKey } from './identity.js';
 import type { ListChange } from './live-listing.js';
@@ -32,8 +32,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     if (!makeRoom(user)) return respondError(exchange, 503, 'too many sessions with running requests; try again later');
     const initialized = message.params!;
     const session = new Session(options, {
-      id: randomUUID(),
-      owner: `session ${randomUUID()}`,
+      id: loadCrypto().randomUUID(),
+      owner: `session ${loadCrypto().randomUUID()}`,
       user,
       initialized,
     });

@@ -1,6 +1,6 @@
 // Responses over HTTP as JSON or event streams; a client of a session whose stream was cut can resume it (SRV-17).
 
-import { randomUUID } from 'node:crypto';
+import { loadCrypto } from '../files/digest.js';
 import type { Exchange, Headers } from './exchange.js';
 
 const HEADERS: Headers = {
@@ -181,7 +181,7 @@ export class Responder {
     if (this.#stream === undefined) {
       clearTimeout(this.#timer);
       const { headers, log } = this.#options;
-      this.#stream = new EventStream({ headers, ...(log && { log, id: randomUUID() }) });
+      this.#stream = new EventStream({ headers, ...(log && { log, id: loadCrypto().randomUUID() }) });
       this.#stream.begin(this.#exchange, isPrimed);
     }
     return this.#stream;

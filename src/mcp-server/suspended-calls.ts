@@ -1,11 +1,11 @@
 // Calls suspended while their client collects input: the newer protocol version answers in another request (SRV-15).
 
-import { randomBytes } from 'node:crypto';
 import { deferred, onAbort, pause } from '../core/async.js';
 import { CallController } from '../core/call-controller.js';
 import type { Progress } from '../core/context.js';
 import type { ToolResult } from '../core/result.js';
 import type { DoorOptions } from '../core/toolbox.js';
+import { loadCrypto } from '../files/digest.js';
 import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './client-requests.js';
 import type { RequestScope } from './request.js';
 import type { RequestState } from './request-state.js';
@@ -89,7 +89,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
     return found?.call;
   };
   const suspend = (call: RunningCall): InputRequiredResult => {
-    const nonce = randomBytes(16).toString('hex');
+    const nonce = loadCrypto().randomBytes(16).toString('hex');
     call.sent = toKeyed(call.unsent.splice(0));
     const timer = setTimeout(() => {
       suspended.delete(nonce);

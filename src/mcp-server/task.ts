@@ -1,7 +1,7 @@
 // A task: one call, its questions and its outcome, for both protocol versions.
 
-import { randomUUID } from 'node:crypto';
 import { CallController } from '../core/call-controller.js';
+import { loadCrypto } from '../files/digest.js';
 import { RpcError } from '../net/mcp.js';
 import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './client-requests.js';
 import { ERROR } from './message.js';
@@ -27,7 +27,7 @@ interface Question {
 
 /** One call, its questions and its outcome. */
 export class Task {
-  readonly id = randomUUID();
+  readonly id = loadCrypto().randomUUID();
   readonly session: string;
   readonly #scope: RequestScope;
   readonly #controller = new CallController();

@@ -1,6 +1,6 @@
 // Bearer tokens of our own servers.
 
-import { timingSafeEqual } from 'node:crypto';
+import { loadCrypto } from '../files/digest.js';
 
 /** Whether an `Authorization` header has a token. Takes constant time for tokens of equal length; the length is not secret. */
 export function hasToken(authorization: string | undefined, token: string): boolean {
@@ -11,5 +11,5 @@ export function hasToken(authorization: string | undefined, token: string): bool
 export function isSecret(given: string, secret: string): boolean {
   const sent = Buffer.from(given);
   const expected = Buffer.from(secret);
-  return sent.length === expected.length && timingSafeEqual(sent, expected);
+  return sent.length === expected.length && loadCrypto().timingSafeEqual(sent, expected);
 }

@@ -1,9 +1,9 @@
 // Verifies access tokens of identity providers (RFC 9068): JSON Web Tokens, signed with keys that the provider publishes.
 
-import { createHash } from 'node:crypto';
 import { isToolError, orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { IssuerSettings } from '../core/settings.js';
+import { loadCrypto } from '../files/digest.js';
 import { invalid, type TokenFault, type TokenUser, toUser, type Verified } from './claims.js';
 import type { CreateFetch } from './fetch.js';
 import { createIntrospection, type IntrospectionOptions } from './introspection.js';
@@ -67,7 +67,7 @@ export function createVerifier(options: VerifierOptions): VerifyToken {
   };
   return async (token) => {
     if (token.length > MAX_TOKEN) return invalid('the token is too long');
-    const digest = createHash('sha256').update(token).digest('base64');
+    const digest = loadCrypto().createHash('sha256').update(token).digest('base64');
     const known = verified.get(digest);
     if (known !== undefined && known.until > Date.now()) return known.user;
     const found = await verify(token, digest);

@@ -1,9 +1,9 @@
 // Sends a message about a waiting call: to the input of a command, or signed to an address (IDN-11).
 
-import { createHmac } from 'node:crypto';
 import { toToolError } from '../core/error.js';
 import type { NotifySettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
+import { loadCrypto } from '../files/digest.js';
 import { expandHome } from '../files/home.js';
 import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
 import { runProcess } from '../process/spawn.js';
@@ -21,7 +21,7 @@ export async function sendMessage(
   if (secret !== undefined) {
     const key = await readCredential({ name: 'approvals.notify', url: url!, secret }, options);
     const time = Math.floor(world.now() / 1000);
-    const signature = createHmac('sha256', key).update(`${time}.${body}`).digest('hex');
+    const signature = loadCrypto().createHmac('sha256', key).update(`${time}.${body}`).digest('hex');
     headers['wield-signature'] = `t=${time},v1=${signature}`;
   }
   await post(url!, { headers, body, signal }, options).catch((error: unknown) => {
