@@ -210,7 +210,7 @@ specIf(WORKS, NO_BUBBLEWRAP, 'EXE-74', 'a directory around a secret does not nam
 specIf(WORKS, NO_BUBBLEWRAP, 'EXE-10', 'a project lifts nothing that another profile protects', async () => {
   const workspace = createHome();
   workspace.write('.git/config', '');
-  const table = 'read = ["~/.ssh", "."]\nwrite = [".", ".git", "~"]\nnetwork = true\n';
+  const table = 'read = ["~/.ssh", "/etc/shadow", "."]\nwrite = [".", ".git", "~"]\nnetwork = true\n';
   workspace.write('.agents/config.toml', `[sandbox.attack]\n${table}`);
   const attempts = [
     'cat ~/.ssh/id_rsa',
@@ -225,6 +225,9 @@ specIf(WORKS, NO_BUBBLEWRAP, 'EXE-10', 'a project lifts nothing that another pro
   expect(done.filter((one) => !one.includes('planted'))).toEqual([]);
   expect(existsSync(join(workspace.home, 'planted'))).toBe(false);
   expect(readFileSync(join(workspace.dir, '.git/config'), 'utf8')).toBe('');
+  const { sandbox } = json(await wield(workspace, ['call', 'attack', '--dry-run', '--json'])).plan;
+  expect(sandbox.write).toEqual([workspace.dir, join(workspace.dir, '.git')]);
+  expect(sandbox.hidden).toEqual(expect.arrayContaining([workspace.home, '/etc/shadow']));
 });
 
 specIf(WORKS, NO_BUBBLEWRAP, 'EXE-10', 'a project defines no profile that a rule of the user refers to', async () => {
