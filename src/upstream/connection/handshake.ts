@@ -1,6 +1,6 @@
 // Negotiates the protocol version of a server, or uses the one of an earlier connection.
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { promises as timers } from 'node:timers';
 import type { ClientCapability } from '../../core/context.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
@@ -127,7 +127,7 @@ async function initializeMeanwhile(
   const legacy = initialize(client, { ...options, signal: AbortSignal.any([options.signal, stop.signal]) });
   const late = probing.catch(() => undefined);
   const isOverdue = late.then((discover) =>
-    discover === undefined ? new Promise<never>(() => {}) : sleep(LATE_GRACE_MS, true, { ref: false }),
+    discover === undefined ? new Promise<never>(() => {}) : timers.setTimeout(LATE_GRACE_MS, true, { ref: false }),
   );
   try {
     if (!(await Promise.race([legacy.then(() => false), isOverdue]))) return await legacy;

@@ -1,6 +1,6 @@
 // Follows resources of servers: keeps the connection open, and subscribes again after the server was restarted.
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { promises as timers } from 'node:timers';
 import { guardListener, inBackground, onAbort } from '../../core/async.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { mayStart, type ProtocolVersion, type ServerEntry } from '../../core/upstream.js';
@@ -107,7 +107,7 @@ function followServer(
       } catch (error) {
         debug(`${server.name}: not followed for now: ${(error as Error).message}`);
       }
-      await sleep(retryMs, undefined, { signal: ended.signal, ref: false }).catch(() => {});
+      await timers.setTimeout(retryMs, undefined, { signal: ended.signal, ref: false }).catch(() => {});
       retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
     }
   };

@@ -1,6 +1,6 @@
 // Waits for the result of a call that its server answered with a task, in both protocol versions (UPS-99).
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { promises as timers } from 'node:timers';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
@@ -46,7 +46,7 @@ async function poll(
 ): Promise<unknown> {
   const answered = new Set<string>();
   for (let task = created; ; ) {
-    await sleep(pollMsOf(task), undefined, { signal: call.signal });
+    await timers.setTimeout(pollMsOf(task), undefined, { signal: call.signal });
     const got = await request('tasks/get');
     task = isRecord(got) ? got : {};
     const { status, result, error, inputRequests } = task;

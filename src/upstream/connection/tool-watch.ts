@@ -1,6 +1,6 @@
 // Keeps the tool list of a connection current.
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { promises as timers } from 'node:timers';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Client } from './client.js';
@@ -49,7 +49,7 @@ export async function watchTools(
       } catch (error) {
         debug(`${name}: could not list its changed tools: ${quoteOutside((error as Error).message, 200)}`);
       }
-      await sleep(MIN_INTERVAL_MS, undefined, { ref: false });
+      await timers.setTimeout(MIN_INTERVAL_MS, undefined, { ref: false });
     }
     isListing = false;
   };
