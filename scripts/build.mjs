@@ -125,6 +125,7 @@ async function writeBinary(directory) {
     minify: READABLE,
   });
   await bundle.close();
+  for (const file of output) assertNoCircle(file, output);
   mkdirSync(directory, { recursive: true });
   for (const { fileName, code, moduleIds } of output) {
     if (/\bimport\(/.test(code)) throw new Error(`${fileName} uses import(), which does not work from a compile cache`);
@@ -138,10 +139,22 @@ function isConstant(id) {
   return id.startsWith(`${root}src/`) && !/^export let /m.test(readFileSync(id, 'utf8'));
 }
 
-// Defining 500 getters takes a tenth of the time that loading `main` takes, and only exports that change need them.
+// The exports of a file in a circle are read before they are all there.
+function assertNoCircle({ fileName, imports }, output) {
+  const loaded = new Set(imports);
+  for (const name of loaded) for (const next of output.find((one) => one.fileName === name)?.imports ?? []) loaded.add(next);
+  if (loaded.has(fileName)) throw new Error(`${fileName} imports itself, by other files`);
+}
+
+// Only exports that change need getters. Creating one object takes less time than adding 500 members: 5 % of a listing.
 function assignExports(code) {
-  const getter = /Object\.defineProperty\(exports,("[^"]+"),\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)/g;
-  return code.replace(getter, 'exports[$1]=$2');
+  const getter = /Object\.defineProperty\(exports,("[^"]+"),\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)[,;]/g;
+  const members = [];
+  const rest = code.replace(getter, (_, name, value) => {
+    members.push(`${name}:${value}`);
+    return '';
+  });
+  return members.length === 0 ? code : `${rest}module.exports={${members}};`;
 }
 
 // V8 stores and scans a source with other characters at two bytes per character.
