@@ -117,7 +117,8 @@ describe.concurrent('a process in the background', () => {
     const [front, machine] = [createMember({ dev: STUBBORN }), createMember({ dev: STUBBORN })];
     const { name: url } = await startHere(front, frontArgs(redis));
     await startHere(machine, workerArgs(redis));
-    expect((await callFront(url, 'dev')).code).toBe('unavailable');
+    const { code, text } = await callFront(url, 'dev');
+    expect([code, text]).toEqual(['unavailable', expect.stringContaining('workers of a fleet run nothing')]);
     expect([...leftOf(front), ...leftOf(machine)]).toEqual([]);
   });
 

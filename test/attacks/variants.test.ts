@@ -204,10 +204,10 @@ describe('rules', () => {
     const { user, system } = process.cpuUsage(began);
     expect((user + system) / 1000).toBeLessThan(30_000);
     // Each of these ends within its limit and does not match; all together take too long, so the call is denied.
-    const slow = Array.from({ length: 1000 }, (_, at) => `say(text=${'*a'.repeat(30)}b${at},$deny)`);
+    const slow = Array.from({ length: 1000 }, (_, at) => `say(text=${'*a'.repeat(30)}{b${at},c},$deny)`);
     for (const [rules, code] of [
       [slow, 'denied'],
-      [slow.slice(0, 5), undefined],
+      [slow.slice(0, 1), undefined],
     ] as const) {
       workspace.write('.agents/config.toml', `[trust]\nrules = ${JSON.stringify(rules)}\n`);
       const { error } = await toolbox.call('say', { text: 'a'.repeat(90_000) }, MODEL);
