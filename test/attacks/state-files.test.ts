@@ -384,6 +384,7 @@ findingIf(
     for (const fault of [
       'fsync:error=EIO',
       'fsync:error=ENOSPC',
+      'fsync:error=ESTALE',
       'rename:error=EROFS',
       'rename:error=EDQUOT',
       'mkdir:error=EROFS',
