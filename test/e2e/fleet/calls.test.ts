@@ -25,6 +25,7 @@ import {
   until,
   workerArgs,
 } from '../../support/fleet.js';
+import { sleep } from '../../support/processes.js';
 import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { onEnd, share } from '../../support/share.js';
 import { specIf } from '../../support/spec.js';
@@ -313,6 +314,8 @@ describe('a fleet', () => {
     await until(() => existsSync(join(machine.dir, 'started-late')));
     front.signal('SIGSTOP');
     await until(async () => (await client.exists(NAMES.peer(id))) === 0);
+    // Redis counts whole seconds.
+    await sleep(1000);
     const results = async () => (await client.keys(NAMES.result('*'))).length;
     const known = await results();
     writeFileSync(join(machine.dir, 'go-late'), '');
