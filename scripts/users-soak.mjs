@@ -152,9 +152,9 @@ async function stepTask(client, text, { tally, owned, expect }) {
     }
     tally.foreign++;
   }
-  const { result } = await client.send('tools/call', { name: 'echo', arguments: { text }, task: { ttl: 60_000 } });
-  const id = result?.task?.taskId;
-  if (id === undefined) return expect(false, `no task: ${JSON.stringify(result)?.slice(0, 200)}`);
+  const created = await client.send('tools/call', { name: 'echo', arguments: { text }, task: { ttl: 60_000 } });
+  const id = created.result?.task?.taskId;
+  if (id === undefined) return expect(false, `no task: ${JSON.stringify(created).slice(0, 200)}`);
   keep(owned.tasks, { user: user.name, id });
   const answer = await client.send('tasks/result', { taskId: id });
   // The session may have been replaced meanwhile, and its tasks with it.

@@ -39,13 +39,17 @@ export function createTasks(call: CallNow): Tasks {
   // In the order of creation.
   const tasks = new Map<string, Task>();
   const of = (session: string): Task[] => [...tasks.values()].filter((task) => task.session === session);
-  // A task that has ended makes room.
+  // A task that has ended makes room. If there are too many in all, the session with the most gives way: no client can
+  // keep the others from starting any.
   const makeRoom = (session: string): boolean => {
     const own = of(session);
-    if (own.length < MAX_TASKS_PER_SESSION && tasks.size < MAX_TASKS) return true;
-    const ended = own.find(({ isEnded }) => isEnded);
-    ended?.discard();
-    return ended !== undefined;
+    const isFull = own.length >= MAX_TASKS_PER_SESSION;
+    if (!isFull && tasks.size < MAX_TASKS) return true;
+    const ended = (isFull ? own : [...tasks.values()]).filter(({ isEnded }) => isEnded);
+    const countOf = (task: Task): number => ended.filter((other) => other.session === task.session).length;
+    const [first] = ended.toSorted((a, b) => countOf(b) - countOf(a));
+    first?.discard();
+    return first !== undefined;
   };
   const find = (params: Params, scope: RequestScope): Task => {
     const task = tasks.get(String(params.taskId));
