@@ -4,6 +4,7 @@ import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approveBy } from '../core/approval.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
+import { readUser } from '../core/name.js';
 import { loadCrypto } from '../files/digest.js';
 import { RpcError } from '../net/mcp.js';
 import {
@@ -148,7 +149,7 @@ async function serveByResults(
 }
 
 const APPROVAL_KEY = 'consent';
-// Approvals requested and not answered yet; the oldest is dropped.
+// Approvals requested and not answered yet, of a user or of all callers without one; the oldest of these is dropped.
 const MAX_OPEN_APPROVALS = 256;
 
 interface OpenApprovals {
@@ -158,12 +159,15 @@ interface OpenApprovals {
 }
 
 function createOpenApprovals(sign: (state: RequestState) => string, shared?: SharedSessions): OpenApprovals {
-  const nonces = new Set<string>();
+  // With their users.
+  const nonces = new Map<string, string | undefined>();
   return {
     request(approval) {
       const nonce = loadCrypto().randomBytes(16).toString('hex');
-      if (nonces.size >= MAX_OPEN_APPROVALS) nonces.delete(nonces.values().next().value!);
-      nonces.add(nonce);
+      const user = readUser(approval.record.principal);
+      const own = [...nonces].filter(([, other]) => other === user);
+      if (own.length >= MAX_OPEN_APPROVALS) nonces.delete(own[0]![0]);
+      nonces.set(nonce, user);
       return {
         resultType: 'input_required',
         inputRequests: { [APPROVAL_KEY]: toApprovalInput(approval) },

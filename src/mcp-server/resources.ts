@@ -111,18 +111,25 @@ function assertOk(
   throw new RpcError(code, formatError(error), { ...data, 'wield/error': error });
 }
 
-// Of all clients together.
+// Of all clients together, and of those of a user.
 const MAX_LISTENERS = 1024;
+const MAX_OF_USER = 256;
 
 /**
  * Answers `subscriptions/listen` of the newer protocol version: sends what changes until the request is cancelled, or the
  * server ends.
  */
 export function createListen({ catalog: { resources } }: Toolbox, listings: Listings, modes: AutoModes) {
-  const open = new Set<() => void>();
+  // With their users.
+  const open = new Map<() => void, string | undefined>();
+  const hasRoom = (user: string | undefined): boolean => {
+    const own = user === undefined ? [] : [...open.values()].filter((other) => other === user);
+    return open.size < MAX_LISTENERS && own.length < MAX_OF_USER;
+  };
   return {
     async listen({ notifications: wanted }: Params<'listen'>, scope: RequestScope): Promise<object> {
-      if (open.size >= MAX_LISTENERS) throw new RpcError(ERROR.internal, 'Subscription limit reached');
+      const user = identityKey(scope.identity);
+      if (!hasRoom(user)) throw new RpcError(ERROR.internal, 'Subscription limit reached');
       const _meta = { [META.subscription]: scope.id };
       const followed = new Subscriptions();
       const caller = callerOf(scope);
@@ -133,10 +140,9 @@ export function createListen({ catalog: { resources } }: Toolbox, listings: List
         return result.ok;
       };
       const { promise: ended, resolve: end } = deferred<void>();
-      open.add(end);
+      open.set(end, user);
       onAbort(scope.controller.signal, end);
       const kinds = (['tools', 'prompts', 'resources'] as const).filter((kind) => wanted[`${kind}ListChanged`]);
-      const user = identityKey(scope.identity);
       const unlisten = listings.onChange(({ kind, identity, concerns }) => {
         if (identityKey(identity) !== user || !kinds.includes(kind) || !concerns(modes.of(scope.client))) return;
         const tell = (): void => scope.notify(`notifications/${kind}/list_changed`, { _meta });
@@ -160,7 +166,7 @@ export function createListen({ catalog: { resources } }: Toolbox, listings: List
       }
     },
     close() {
-      for (const end of [...open]) end();
+      for (const end of [...open.keys()]) end();
     },
   };
 }

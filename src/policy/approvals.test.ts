@@ -133,6 +133,12 @@ test('a refused call is not asked again, and at most 64 wait', async () => {
   expect(() => store.ask(record)).toThrow('a person refused this call');
   for (let at = 1; at < 64; at++) store.ask(recordOf({ input: at }));
   expect(() => store.ask(recordOf({ input: 'more' }))).toThrow('64 calls are already pending');
+  // No user keeps another from asking.
+  const ada = { ...MODEL, user: 'ada' };
+  for (let at = 0; at < 64; at++) store.ask(recordOf({ caller: ada, input: at }));
+  for (const caller of [ada, { ...ada, kind: 'code' as const }])
+    expect(() => store.ask(recordOf({ caller, input: 'more' }))).toThrow('64 of your calls are already pending');
+  store.ask(recordOf({ caller: { ...MODEL, user: 'bo' } }));
 });
 
 test('an approval expires, also if the clock was set back', async () => {

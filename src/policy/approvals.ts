@@ -2,6 +2,7 @@
 
 import type { ApprovalRecord, Approvals, StoredConsent } from '../core/approval.js';
 import { isToolError, systemReason, ToolError } from '../core/error.js';
+import { readUser } from '../core/name.js';
 import type { Awaitable } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
 import { lineDiff } from '../files/diff.js';
@@ -50,7 +51,7 @@ type Synchronous<T> = {
 /** Approvals on this machine. */
 export type ApprovalStore = Synchronous<Approvals & ApprovalAdmin>;
 
-// Bounds what a model can write to the disk, and the list that a person reads.
+// Of a user, and of all callers without one: bounds what a model can write to the disk, and the list that a person reads.
 const MAX_WAITING = 64;
 const MAX_NOTE = 1000;
 const KEY = /^[0-9a-f]{64}$/;
@@ -186,7 +187,9 @@ function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord): boole
   if (denied !== undefined) throw refused(record.tool, denied);
   if (known.length > 0) return false;
   for (const { path, reason } of storage.stale()) if (reason === 'expired') storage.drop(path);
-  if (storage.find(['pending', 'denied']).length >= MAX_WAITING) throw tooMany(record.tool);
+  const user = readUser(record.principal);
+  const waiting = storage.find(['pending', 'denied']).filter((other) => readUser(other.record.principal) === user);
+  if (waiting.length >= MAX_WAITING) throw tooMany(record.tool, user);
   if (!storage.write(id, 'pending', record)) throw tooLong(record.tool);
   return true;
 }
@@ -242,8 +245,9 @@ function sameId(tool: string): ToolError {
   });
 }
 
-function tooMany(tool: string): ToolError {
-  return new ToolError('needs_approval', `${tool} needs approval, and ${MAX_WAITING} calls are already pending`, {
+function tooMany(tool: string, user: string | undefined): ToolError {
+  const whose = user === undefined ? 'calls' : 'of your calls';
+  return new ToolError('needs_approval', `${tool} needs approval, and ${MAX_WAITING} ${whose} are already pending`, {
     hint: 'a person must answer them first: wield approvals list',
   });
 }

@@ -11,6 +11,7 @@ import { listen, sendJson } from '../support/http.js';
 import { createProvider } from '../support/identity-provider.js';
 import { moduleText } from '../support/modules.js';
 import { serveUrl } from '../support/serve.js';
+import { onEnd } from '../support/share.js';
 import { spec } from '../support/spec.js';
 import { asUser, callRaw, createTeam, sendRaw, tokenOf } from '../support/team.js';
 import { trustNow } from '../support/trusted.js';
@@ -46,6 +47,68 @@ describe.concurrent('a user of a server', () => {
     const [first, own] = [await open('ada'), await open('bob')];
     for (let at = 0; at < 256; at += 32) await Promise.all(Array.from({ length: 32 }, () => open('bob')));
     expect([await ping('ada', first), await ping('bob', own)]).toEqual([200, 404]);
+  });
+
+  spec('IDN-4', 'does not keep others from subscribing, or from asking for approval', async () => {
+    const url = await serveUrl(createTeam(TEAM), []);
+    const ending = new AbortController();
+    onEnd(() => ending.abort());
+    // The first event of a subscription.
+    const subscribe = async (user: string): Promise<string> => {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: {
+          ...asUser(user),
+          accept: 'application/json, text/event-stream',
+          'content-type': 'application/json',
+          'mcp-method': 'subscriptions/listen',
+          'mcp-protocol-version': '2026-07-28',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'subscriptions/listen',
+          params: {
+            notifications: { toolsListChanged: true },
+            _meta: {
+              'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+              'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+              'io.modelcontextprotocol/clientCapabilities': {},
+            },
+          },
+        }),
+        signal: ending.signal,
+      });
+      const { value } = await response.body!.getReader().read();
+      return Buffer.from(value!).toString();
+    };
+    const repeat = async <T>(times: number, work: (at: number) => Promise<T>): Promise<T[]> => {
+      const done: T[] = [];
+      while (done.length < times)
+        done.push(...(await Promise.all(Array.from({ length: 32 }, (_, at) => work(done.length + at)))));
+      return done;
+    };
+    const first = await repeat(256, () => subscribe('bob'));
+    expect(first.filter((event) => event.includes('subscriptions/acknowledged'))).toHaveLength(256);
+    expect([await subscribe('bob'), await subscribe('ada')]).toEqual([
+      expect.stringContaining('Subscription limit reached'),
+      expect.stringContaining('subscriptions/acknowledged'),
+    ]);
+    // Nor from answering a question.
+    const params = { name: 'deploy', arguments: { text: 'asked' } };
+    const question = async (user: string) => (await sendRaw(url, asUser(user), 'tools/call', params, FORM)).result;
+    const { requestState } = await question('ada');
+    await repeat(256, () => question('bob'));
+    const inputResponses = { consent: { action: 'accept', content: { decision: 'run it once' } } };
+    const more = { ...FORM, more: { requestState, inputResponses } };
+    const answered = await sendRaw(url, asUser('ada'), 'tools/call', params, more);
+    expect(answered.result.content).toMatchObject([{ text: 'ran deploy asked\n' }]);
+    const ask = async (user: string, text: string) => (await callRaw(url, asUser(user), 'deploy', { text })).text;
+    await repeat(64, (at) => ask('bob', `${at}`));
+    expect([await ask('bob', 'more'), await ask('ada', 'one')]).toEqual([
+      expect.stringContaining('64 of your calls are already pending'),
+      expect.stringContaining('wield approvals approve'),
+    ]);
   });
 
   spec('IDN-4', 'neither resumes nor ends the suspended program of another one', async () => {
