@@ -90,14 +90,12 @@ const matcherOf = memoize((secrets: readonly string[]): Matcher => {
   return { forms, slots };
 });
 
-// Overlapping secrets are removed together.
-function cutOut(text: string, found: [number, number][]): string {
-  found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+function cutOut(text: string, found: readonly [number, number][]): string {
   let rest = '';
   let end = 0;
   for (const [from, to] of found) {
-    if (from >= end) rest += `${text.slice(end, from)}${REDACTED}`;
-    end = Math.max(end, to);
+    rest += `${text.slice(end, from)}${REDACTED}`;
+    end = to;
   }
   return rest + text.slice(end);
 }
