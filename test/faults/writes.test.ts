@@ -3,9 +3,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { changeFile } from '../../src/files/change.js';
 import { askFor, createAskingWorkspace } from '../support/approvals.js';
 import { type CliRun, json, wield, wieldProcess } from '../support/cli.js';
 import { rounds } from '../support/effort.js';
+import { sleep } from '../support/processes.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
@@ -59,6 +61,22 @@ spec(
   },
   TIMEOUT_MS,
 );
+
+spec('STA-6', 'a process that changes a file makes others wait, however long it takes', async () => {
+  const workspace = createWorkspace();
+  const other = join(workspace.home, 'other');
+  mkdirSync(other);
+  await wield(workspace, ['trust', '--yes']);
+  let run: Promise<CliRun> | undefined;
+  await changeFile(join(workspace.env.WIELD_HOME!, 'trust.json'), { doing: 'a test' }, async (text) => {
+    run = wieldProcess(workspace, ['trust', '--yes', other]);
+    // It would be done by then.
+    await sleep(2000);
+    return text;
+  });
+  expect(failed([await run!])).toEqual([]);
+  expect(await trusted(workspace)).toEqual([workspace.dir, other].sort());
+});
 
 spec(
   'STA-6',
