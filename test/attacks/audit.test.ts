@@ -191,7 +191,7 @@ describe('secrets', () => {
         `${long.repeat(before).padEnd(length, '.')}${SECRET}${'.'.repeat(50_000)}`,
     });
     const toolbox = workspace.toolbox({ tools: [say] });
-    const edges = [16 * 1024, 20 * 1024].flatMap((edge) => [-22, -12, -3, -1, 0].map((by) => edge + by));
+    const edges = [16 * 1024, 20 * 1024].flatMap((edge) => [-22, -12, -9, -6, -3, -1, 0].map((by) => edge + by));
     for (const length of edges) await toolbox.call('say', { length });
     // Long secrets before it move the place where the text is read up to in front of the cut.
     for (const length of edges) await toolbox.call('say', { length, before: 4 });
