@@ -142,13 +142,15 @@ function isConstant(id) {
 // The exports of a file in a circle are read before they are all there.
 function assertNoCircle({ fileName, imports }, output) {
   const loaded = new Set(imports);
-  for (const name of loaded) for (const next of output.find((one) => one.fileName === name)?.imports ?? []) loaded.add(next);
+  for (const name of loaded)
+    for (const next of output.find((one) => one.fileName === name)?.imports ?? []) loaded.add(next);
   if (loaded.has(fileName)) throw new Error(`${fileName} imports itself, by other files`);
 }
 
 // Only exports that change need getters. Creating one object takes less time than adding 500 members: 5 % of a listing.
 function assignExports(code) {
-  const getter = /Object\.defineProperty\(exports,("[^"]+"),\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)[,;]/g;
+  const getter =
+    /Object\.defineProperty\(exports,("[^"]+"),\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)[,;]/g;
   const members = [];
   const rest = code.replace(getter, (_, name, value) => {
     members.push(`${name}:${value}`);
