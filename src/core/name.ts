@@ -187,6 +187,11 @@ export function readUser(key: string): string | undefined {
   return /^\w+ user ([\s\S]+) at \S+$/.exec(key)?.[1];
 }
 
+/** Returns the user with their issuer, whatever the kind of their calls; undefined if a key of `callerKey` names none. */
+export function readIdentity(key: string): string | undefined {
+  return /^\w+ user ([\s\S]+ at \S+)$/.exec(key)?.[1];
+}
+
 // Names of other systems for built-in tools (docs/coming-from/botholomew.md).
 const OTHER_PREFIXES = [['membot_', 'context_']] as const;
 

@@ -4,7 +4,7 @@ import type { ApprovalAnswer, ApprovalRequest } from '../core/approval.js';
 import { approveBy } from '../core/approval.js';
 import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
-import { readUser } from '../core/name.js';
+import { readIdentity } from '../core/name.js';
 import { loadCrypto } from '../files/digest.js';
 import { RpcError } from '../net/mcp.js';
 import {
@@ -164,7 +164,7 @@ function createOpenApprovals(sign: (state: RequestState) => string, shared?: Sha
   return {
     request(approval) {
       const nonce = loadCrypto().randomBytes(16).toString('hex');
-      const user = readUser(approval.record.principal);
+      const user = readIdentity(approval.record.principal);
       const own = [...nonces].filter(([, other]) => other === user);
       if (own.length >= MAX_OPEN_APPROVALS) nonces.delete(own[0]![0]);
       nonces.set(nonce, user);

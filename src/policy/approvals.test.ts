@@ -138,7 +138,11 @@ test('a refused call is not asked again, and at most 64 wait', async () => {
   for (let at = 0; at < 64; at++) store.ask(recordOf({ caller: ada, input: at }));
   for (const caller of [ada, { ...ada, kind: 'code' as const }])
     expect(() => store.ask(recordOf({ caller, input: 'more' }))).toThrow('64 of your calls are already pending');
-  store.ask(recordOf({ caller: { ...MODEL, user: 'bo' } }));
+  for (const caller of [
+    { ...MODEL, user: 'bo' },
+    { ...ada, issuer: 'https://other.example' },
+  ])
+    store.ask(recordOf({ caller }));
 });
 
 test('an approval expires, also if the clock was set back', async () => {

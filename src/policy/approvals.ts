@@ -2,7 +2,7 @@
 
 import type { ApprovalRecord, Approvals, StoredConsent } from '../core/approval.js';
 import { isToolError, systemReason, ToolError } from '../core/error.js';
-import { readUser } from '../core/name.js';
+import { readIdentity } from '../core/name.js';
 import type { Awaitable } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
 import { lineDiff } from '../files/diff.js';
@@ -187,8 +187,8 @@ function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord): boole
   if (denied !== undefined) throw refused(record.tool, denied);
   if (known.length > 0) return false;
   for (const { path, reason } of storage.stale()) if (reason === 'expired') storage.drop(path);
-  const user = readUser(record.principal);
-  const waiting = storage.find(['pending', 'denied']).filter((other) => readUser(other.record.principal) === user);
+  const user = readIdentity(record.principal);
+  const waiting = storage.find(['pending', 'denied']).filter((other) => readIdentity(other.record.principal) === user);
   if (waiting.length >= MAX_WAITING) throw tooMany(record.tool, user);
   if (!storage.write(id, 'pending', record)) throw tooLong(record.tool);
   return true;
