@@ -54,7 +54,7 @@ describe.concurrent('a session', () => {
     const sessions = logRecords(workspace).map(({ session }) => String(session));
     expect(sessions).toHaveLength(6);
     const [first, second, command, other, program, again] = sessions;
-    expect(first).toMatch(/^[\da-f-]{36}$/);
+    expect(first).toMatch(/^[\da-z]+-[\da-z]+$/);
     expect(second).toBe(first);
     expect(again).toBe(program);
     expect(command).toMatch(/^\d+-[\da-z]+$/);
