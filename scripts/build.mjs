@@ -149,14 +149,18 @@ function assertNoCircle({ fileName, imports }, output) {
 
 // Only exports that change need getters. Creating one object takes less time than adding 500 members: 5 % of a listing.
 function assignExports(code) {
+  // A value is a name, or a constant text.
   const getter =
-    /Object\.defineProperty\(exports,("[^"]+"),\{enumerable:!0,get:function\(\)\{return ([\w$]+)\}\}\)[,;]/g;
+    /Object\.defineProperty\(exports,("[^"]+"),\{enumerable:!0,get:function\(\)\{return *([\w$]+|`[^`]*`|"[^"]*"|-?[\d.e]+)\}\}\)[,;]/g;
   const members = [];
   const rest = code.replace(getter, (_, name, value) => {
     members.push(`${name}:${value}`);
     return '';
   });
-  return members.length === 0 ? code : `${rest}module.exports={${members}};`;
+  if (members.length === 0) return code;
+  const left = /Object\.defineProperty\(exports.{0,80}/.exec(rest);
+  if (left !== null) throw new Error(`an export would be lost: ${left[0]}`);
+  return `${rest}module.exports={${members}};`;
 }
 
 // V8 stores and scans a source with other characters at two bytes per character.
