@@ -184,7 +184,7 @@ export function callerKey(caller: Caller): string {
 
 /** Returns the user whose calls a key of `callerKey` names, if they have one. */
 export function readUser(key: string): string | undefined {
-  return /^\w+ user ([\s\S]+) at \S+$/.exec(key)?.[1];
+  return readIdentity(key)?.replace(/ at \S+$/, '');
 }
 
 /** Returns the user with their issuer, whatever the kind of their calls; undefined if a key of `callerKey` names none. */

@@ -32,3 +32,10 @@ export function toCaller(identity: Identity | undefined): Caller {
 export function identityKey(identity: Identity | undefined): string | undefined {
   return identity && JSON.stringify([identity.user, identity.issuer ?? null]);
 }
+
+/** Returns the owner that is there most often, who gives way to others; the first of several. Throws if there is none. */
+export function findMost<T>(owners: readonly T[]): T {
+  const counts = new Map<T, number>();
+  for (const owner of owners) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  return [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0];
+}

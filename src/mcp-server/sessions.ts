@@ -3,7 +3,7 @@
 import { matches } from '../core/shape.js';
 import { loadCrypto } from '../files/digest.js';
 import { type Exchange, respondError } from './exchange.js';
-import { identityKey } from './identity.js';
+import { findMost, identityKey } from './identity.js';
 import type { ListChange } from './live-listing.js';
 import { ERROR, isRequest, type Message, OLDER_VERSIONS, PARAM_SHAPES, toMessage } from './message.js';
 import { isStored, Session, type SessionsOptions } from './session.js';
@@ -104,7 +104,8 @@ function createTable() {
     const of = (one: string | undefined): Session[] => [...sessions.values()].filter((session) => session.user === one);
     const own = of(user);
     if (own.length < MAX_OF_USER && sessions.size < MAX_SESSIONS) return true;
-    const crowded = own.length < MAX_OF_USER ? of(findLargest(sessions.values())) : own;
+    const crowded =
+      own.length < MAX_OF_USER ? of(findMost([...sessions.values()].map((session) => session.user))) : own;
     const idle = crowded.filter((session) => !session.isBusy);
     if (idle.length === 0) return false;
     const left = idle.filter((session) => !session.isConnected);
@@ -113,13 +114,6 @@ function createTable() {
     return true;
   };
   return { sessions, drop, makeRoom };
-}
-
-// Returns the user with the most sessions.
-function findLargest(sessions: Iterable<Session>): string | undefined {
-  const counts = new Map<string | undefined, number>();
-  for (const { user } of sessions) counts.set(user, (counts.get(user) ?? 0) + 1);
-  return [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0];
 }
 
 // Responds with an error if the sessions of the fleet cannot be reached.

@@ -3,6 +3,7 @@
 import { isRecord } from '../core/json.js';
 import { RpcError, TASKS } from '../net/mcp.js';
 import { hasExtension } from './apps.js';
+import { findMost } from './identity.js';
 import { ERROR, findParamsFault, META, PARAM_SHAPES, type Params } from './message.js';
 import { pageAt } from './pages.js';
 import type { RequestScope } from './request.js';
@@ -46,10 +47,10 @@ export function createTasks(call: CallNow): Tasks {
     const isFull = own.length >= MAX_TASKS_PER_SESSION;
     if (!isFull && tasks.size < MAX_TASKS) return true;
     const ended = (isFull ? own : [...tasks.values()]).filter(({ isEnded }) => isEnded);
-    const countOf = (task: Task): number => ended.filter((other) => other.session === task.session).length;
-    const [first] = ended.toSorted((a, b) => countOf(b) - countOf(a));
-    first?.discard();
-    return first !== undefined;
+    if (ended.length === 0) return false;
+    const crowded = findMost(ended.map((task) => task.session));
+    ended.find((task) => task.session === crowded)!.discard();
+    return true;
   };
   const find = (params: Params, scope: RequestScope): Task => {
     const task = tasks.get(String(params.taskId));
