@@ -87,7 +87,7 @@ describe('a request', () => {
     const names = Object.keys(securitySchemes);
     const paths = names.map((name) => [`/${name}`, { get: { operationId: name, security: [{ [name]: [] }] } }]);
     put(workspace, server.origin, Object.fromEntries(paths), { components: { securitySchemes } });
-    workspace.env.SHOP = 'canary:4711/secret+x';
+    workspace.env.SHOP = 'canary:grosbeak/secret+x';
     const use = (url: string): void => workspace.config(`[openapi.api]\nserver = "${url}"\nauth = "\${SHOP}"\n`);
     use('http://shop.example.com');
     for (const name of names)
@@ -98,7 +98,7 @@ describe('a request', () => {
     use(server.origin);
     for (const name of names) {
       const text = JSON.stringify(await workspace.toolbox().call(name, {}));
-      expect([name, text.includes('[redacted]'), /4711|Y2FuYXJ5/.test(text)]).toEqual([name, true, false]);
+      expect([name, text.includes('[redacted]'), /grosbeak|Y2FuYXJ5/.test(text)]).toEqual([name, true, false]);
     }
   });
 
@@ -121,7 +121,7 @@ describe('a request', () => {
       '/b': { get: { operationId: 'b', security: [{ basic: [] }] } },
     };
     put(workspace, server.origin, paths, { components: { securitySchemes } });
-    Object.assign(workspace.env, { TOKEN: 'tok-4711-abcdef', PASS: 'pass-4711-abcdef' });
+    Object.assign(workspace.env, { TOKEN: 'tok-grosbeak-abcdef', PASS: 'pass-grosbeak-abcdef' });
     workspace.config(
       `[openapi.api]\nserver = "${server.origin}"\nauth = { bearer = "\${TOKEN}", basic = "ada:\${PASS}" }\n`,
     );
@@ -131,7 +131,7 @@ describe('a request', () => {
       for (const text of shown) {
         expect([name, text]).toEqual([name, expect.stringContaining('[redacted]')]);
         const [base64, hex] = [Buffer.from(text, 'base64').toString(), Buffer.from(text, 'hex').toString()];
-        expect(`${text} ${base64} ${hex}`).not.toMatch(/4711|abcdef/);
+        expect(`${text} ${base64} ${hex}`).not.toMatch(/grosbeak|abcdef/);
       }
     }
   });
