@@ -10,7 +10,7 @@ import { createStatCache } from '../files/read.js';
 import { isWithin } from '../files/within.js';
 import { toShadowed } from '../upstream/entries/file.js';
 import { keyName } from './key-path.js';
-import { DEFAULT_VALUES, formatValue, KEYS } from './keys.js';
+import { defaultOf, formatValue, keys } from './keys.js';
 import { listManaged } from './managed.js';
 import { effectiveValues, toSettings } from './merge.js';
 import { type NarrowingOptions, narrow, type Profile, toProfiles } from './profile.js';
@@ -22,8 +22,8 @@ export type { ConfigValue, Layer } from './value.js';
 
 export interface Configuration {
   readonly settings: Settings;
-  /** Every key with its effective value, including defaults. */
-  readonly entries: readonly ConfigEntry[];
+  /** Returns every key with its effective value, including defaults. */
+  readonly entries: () => readonly ConfigEntry[];
   readonly problems: readonly Problem[];
   /** By name. */
   readonly profiles: ReadonlyMap<string, Profile>;
@@ -95,7 +95,7 @@ export function createConfiguration(options: ConfigurationOptions): ReadConfigur
 
 function toConfiguration(files: readonly ConfigFile[], now: number): Configuration {
   const all = numbered(files.flatMap((one) => one.values));
-  const values = effectiveValues(all, DEFAULT_VALUES);
+  const values = effectiveValues(all);
   const invalid = files.find((one) => one.fault !== undefined)?.fault;
   // Without all rules, nothing can be said about them.
   const tests: RuleTests = invalid === undefined ? runRuleTests(all, toPolicy, now) : { passed: 0, problems: [] };
@@ -103,7 +103,7 @@ function toConfiguration(files: readonly ConfigFile[], now: number): Configurati
   const profiles = toProfiles(all);
   return {
     settings: toSettings(values, all),
-    entries: toEntries(values, all),
+    entries: () => toEntries(values, all),
     problems: [
       ...files.flatMap((one) => one.problems),
       ...tests.problems,
@@ -133,7 +133,7 @@ function findUnknownProfiles(values: ReadonlyMap<string, ConfigValue>, profiles:
 function numbered(values: readonly ConfigValue[]): readonly ConfigValue[] {
   const counts = new Map<string, number>();
   return values.map((value) => {
-    if (KEYS[keyName(value.path)]!.project !== 'joins') return value;
+    if (keys()[keyName(value.path)]!.project !== 'joins') return value;
     const table = value.path.slice(0, -1);
     const at = Math.max(Number(value.path.at(-1)), (counts.get(table.join('.')) ?? 0) + 1);
     counts.set(table.join('.'), at);
@@ -178,18 +178,19 @@ function isTrifecta(path: readonly string[]): boolean {
 
 // A key that all layers add to has one entry per layer.
 function toEntries(values: ReadonlyMap<string, ConfigValue>, all: readonly ConfigValue[]): ConfigEntry[] {
-  const keys = [...new Set([...DEFAULT_VALUES.keys(), ...values.keys()])].sort();
+  const withDefault = Object.keys(keys()).filter((key) => defaultOf(key) !== undefined);
+  const names = [...new Set([...withDefault, ...values.keys()])].sort();
   const beside = (key: string): readonly (ConfigValue | undefined)[] => {
     const set = values.get(key);
-    if (set === undefined || KEYS[keyName(set.path)]!.project !== 'narrows') return [set];
+    if (set === undefined || keys()[keyName(set.path)]!.project !== 'narrows') return [set];
     return all.filter(({ path }) => path.join('.') === key);
   };
-  return keys.flatMap((key) => beside(key).map((set) => toEntry(key, set)));
+  return names.flatMap((key) => beside(key).map((set) => toEntry(key, set)));
 }
 
 function toEntry(key: string, set: ConfigValue | undefined): ConfigEntry {
-  const value = set === undefined ? DEFAULT_VALUES.get(key) : set.value;
-  const mask = set === undefined ? undefined : KEYS[keyName(set.path)]!.mask;
+  const value = set === undefined ? defaultOf(key) : set.value;
+  const mask = set === undefined ? undefined : keys()[keyName(set.path)]!.mask;
   return {
     key,
     value: mask === undefined ? value : mask(value),

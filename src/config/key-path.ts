@@ -1,7 +1,7 @@
 // Paths of keys in a configuration file, and the key of the table that each belongs to.
 
 import { isRecord } from '../core/json.js';
-import { KEYS } from './keys.js';
+import { keys } from './keys.js';
 import { sandboxLeaves } from './sandbox.js';
 
 /** Arrays of tables: each table is a separate value. */
@@ -21,7 +21,7 @@ const FREE_TABLES = ['results', 'model', 'install', 'skills'];
 /** Whether an unknown key may have been meant to restrict calls: each one outside of tables that restrict nothing (POL-9). */
 export function mayRestrict(path: readonly string[], close: string | undefined): boolean {
   if (path.length < 2 || !FREE_TABLES.includes(path[0]!)) return true;
-  return close !== undefined && KEYS[close]!.restricts === true;
+  return close !== undefined && keys()[close]!.restricts === true;
 }
 
 export function canonicalPath(path: readonly string[]): readonly string[] {
@@ -51,7 +51,7 @@ export interface Leaf {
 }
 
 function isTable(name: string): boolean {
-  return NAMED.includes(name) || Object.keys(KEYS).some((key) => key.startsWith(`${name}.`));
+  return NAMED.includes(name) || Object.keys(keys()).some((key) => key.startsWith(`${name}.`));
 }
 
 /** Returns the leaves of a document with their paths. The tables of an array of tables are leaves, counted from 1. */
@@ -61,7 +61,7 @@ export function leaves(document: unknown, path: readonly string[] = []): readonl
   if (path.length === 1 && path[0] === '$schema' && typeof document === 'string') return [];
   if (Array.isArray(document) && ARRAYS.includes(path.join('.')))
     return document.map((value, at) => ({ path: [...path, String(at + 1)], value }));
-  if (!isRecord(document) || (path.length > 0 && Object.hasOwn(KEYS, keyName(path))))
+  if (!isRecord(document) || (path.length > 0 && Object.hasOwn(keys(), keyName(path))))
     return [{ path, value: document }];
   const entries = Object.entries(document);
   // A table without keys is valid if it could have some.

@@ -85,7 +85,7 @@ describe('layers', () => {
       user: '# comment\n\n[limits]\noutput = "1M"\ntimeout = "1m"\n',
       project: 'repair = false\n\n[limits]\ntimeout = "10s"\n',
     });
-    const entry = (key: string) => entries.find((one) => one.key === key);
+    const entry = (key: string) => entries().find((one) => one.key === key);
     expect(entry('limits.timeout')).toMatchObject({
       value: 10_000,
       shown: '"10s"',

@@ -14,35 +14,32 @@ import {
 } from '../core/settings.js';
 import type { Alias, View } from '../core/view.js';
 import { keyName } from './key-path.js';
-import { KEYS, withSetting } from './keys.js';
+import { defaultOf, keys, withSetting } from './keys.js';
 import { toOpenApiSettings } from './openapi.js';
 import { toSandboxSettings } from './sandbox.js';
 import { type ConfigValue, LAYERS, type Layer } from './value.js';
 
 /** Returns the effective value of each key with its origin. Values come highest layer first. */
-export function effectiveValues(
-  values: readonly ConfigValue[],
-  defaults: ReadonlyMap<string, unknown>,
-): Map<string, ConfigValue> {
+export function effectiveValues(values: readonly ConfigValue[]): Map<string, ConfigValue> {
   const effective = new Map<string, ConfigValue>();
   for (const value of values) {
     const key = value.path.join('.');
     const above = effective.get(key);
-    const ceiling = (above?.value ?? ceilingOf(value, values, defaults)) as number | undefined;
-    if (wins(value, above, ceiling)) effective.set(key, withRest(value, above?.value ?? defaults.get(key)));
+    const ceiling = (above?.value ?? ceilingOf(value, values)) as number | undefined;
+    if (wins(value, above, ceiling)) effective.set(key, withRest(value, above?.value ?? defaultOf(key)));
   }
   return effective;
 }
 
 // In a list that extends, `...` inserts the list of the layers above.
 function withRest(value: ConfigValue, above: unknown): ConfigValue {
-  if (KEYS[keyName(value.path)]!.project !== 'extends') return value;
+  if (keys()[keyName(value.path)]!.project !== 'extends') return value;
   const rest = (above ?? []) as readonly PathEntry[];
   return { ...value, value: fillRest(value.value as readonly PathEntry[], rest) };
 }
 
 function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: number | undefined): boolean {
-  const { project } = KEYS[keyName(value.path)]!;
+  const { project } = keys()[keyName(value.path)]!;
   if (project === 'replaces' || project === 'joins') return true;
   if (project === 'narrows' || project === 'own') return above === undefined;
   // Entries of a higher layer stay; only defaults can be omitted.
@@ -54,24 +51,20 @@ function wins(value: ConfigValue, above: ConfigValue | undefined, ceiling: numbe
 
 // If no higher layer sets the key: the limit of a tool cannot exceed the general one of higher layers, and a project
 // cannot exceed the default.
-function ceilingOf(
-  { path, layer }: ConfigValue,
-  values: readonly ConfigValue[],
-  defaults: ReadonlyMap<string, unknown>,
-): unknown {
+function ceilingOf({ path, layer }: ConfigValue, values: readonly ConfigValue[]): unknown {
   const general = keyName(path) === 'tools.*.timeout' ? 'limits.timeout' : path.join('.');
   const above = values
     .filter((other) => other.path.join('.') === general && LAYERS.indexOf(other.layer) < LAYERS.indexOf(layer))
     .map((other) => other.value as number);
   if (above.length > 0) return Math.min(...above);
-  return layer === 'project' ? defaults.get(general) : undefined;
+  return layer === 'project' ? defaultOf(general) : undefined;
 }
 
 /** Converts effective values to settings; `all` is used for keys to which every layer adds. */
 export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: readonly ConfigValue[]): Settings {
   let settings = DEFAULT_SETTINGS;
   for (const { path, value } of effective.values()) {
-    const { setting } = KEYS[keyName(path)]!;
+    const { setting } = keys()[keyName(path)]!;
     if (setting !== undefined) settings = withSetting(settings, setting, value);
   }
   const { limits, skills, view, paths, model } = settings;

@@ -15,7 +15,7 @@ import { readServer } from '../upstream/entries/entry.js';
 import { describeFinding } from '../upstream/entries/file.js';
 import { toMaskedServer } from '../upstream/entries/mask.js';
 import { canonicalPath, keyName, type Leaf, leaves, mayRestrict } from './key-path.js';
-import { KEYS, type Key } from './keys.js';
+import { type Key, keys } from './keys.js';
 import { readRules } from './rules.js';
 import type { ConfigFile, Layer } from './value.js';
 
@@ -47,7 +47,7 @@ export function readConfigFile(file: string, layer: Layer, text: FileText): Conf
 function readLeaf({ path, value }: Leaf, context: FileContext): ConfigFile {
   const { layer, text } = context;
   const name = keyName(path);
-  const key = Object.hasOwn(KEYS, name) ? KEYS[name]! : undefined;
+  const key = Object.hasOwn(keys(), name) ? keys()[name]! : undefined;
   if (key === undefined) return unknownKey(context, path, name);
   const lineAt = (steps: Path): number => lineOf(text, steps, 1);
   const line = lineAt(path);
@@ -157,7 +157,7 @@ function invalid({ file }: FileContext, line: number, what: string, denies: bool
 }
 
 function unknownKey(context: FileContext, path: readonly string[], name: string): ConfigFile {
-  const [close] = nearest(name.replaceAll('_', '-'), Object.keys(KEYS));
+  const [close] = nearest(name.replaceAll('_', '-'), Object.keys(keys()));
   const hint = close === undefined ? 'remove it' : `did you mean ${close}?`;
   const what = `unknown key "${quoteOutside(path.join('.'))}"`;
   return invalid(context, lineOf(context.text, path, 1), what, mayRestrict(path, close), hint);

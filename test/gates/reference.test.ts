@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMON_FLAGS } from '../../src/cli/verb.js';
 import { VERBS } from '../../src/cli/verbs.js';
-import { DEFAULT_VALUES, formatValue, KEYS } from '../../src/config/keys.js';
+import { defaultOf, formatValue, keys } from '../../src/config/keys.js';
 import { findRows, findSection, ROOT, readDocument } from '../support/documents.js';
 import { FILE_SCHEMAS } from '../support/file-schemas.js';
 import { spec } from '../support/spec.js';
@@ -13,8 +13,8 @@ import { createWorkspace } from '../support/workspace.js';
 // After a change of the keys: npx vitest run test/gates/reference -u
 describe('configuration', () => {
   test('the page has a row for each key, as in the table of keys', async () => {
-    const rows = Object.entries(KEYS).map(([key, { word, project, description }]) => {
-      const value = DEFAULT_VALUES.get(key);
+    const rows = Object.entries(keys()).map(([key, { word, project, description }]) => {
+      const value = defaultOf(key);
       const standard = value === undefined ? 'none' : formatValue(key, value).replace(/^"(.*)"$/, '$1');
       return `| \`${key}\` | ${word} | ${standard} | ${project} | ${description} |`;
     });

@@ -1,7 +1,7 @@
 // The JSON Schema of a configuration file, for editors.
 
 import { ALIASES, ARRAYS } from '../../src/config/key-path.js';
-import { DEFAULT_VALUES, formatValue, KEYS } from '../../src/config/keys.js';
+import { defaultOf, formatValue, keys } from '../../src/config/keys.js';
 import { PROFILE_NAME_SCHEMA, sandboxRule, sandboxTable } from '../../src/config/sandbox.js';
 import type { Json, JsonObject } from '../../src/core/json.js';
 import type { JsonSchema } from '../../src/core/schema.js';
@@ -24,7 +24,7 @@ interface Table {
 /** Returns the schema, with the descriptions and defaults of all keys. */
 export function toConfigSchema(): JsonSchema {
   const root: Table = { keys: new Map() };
-  for (const name of Object.keys(KEYS)) add(root, name.split('.'), toKeySchema(name));
+  for (const name of Object.keys(keys())) add(root, name.split('.'), toKeySchema(name));
   for (const [alias, name] of Object.entries(ALIASES)) add(root, alias.split('.'), toKeySchema(name));
   const { properties, ...rest } = toSchema(root) as { properties: Record<string, JsonObject> };
   const profiles = { ...properties.sandbox!, propertyNames: PROFILE_NAME_SCHEMA };
@@ -58,14 +58,14 @@ function add(table: Table, [step, ...rest]: readonly string[], schema: JsonSchem
 }
 
 function toKeySchema(name: string): JsonSchema {
-  const { shape, description } = KEYS[name]!;
+  const { shape, description } = keys()[name]!;
   const text = description.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
   const schema = SERVERS[name] ?? shape.toSchema();
   if (ARRAYS.includes(name)) {
     // `[middleware]` is read like `[[middleware]]`.
     return { description: text, anyOf: [{ type: 'array', items: schema }, schema] };
   }
-  const value = DEFAULT_VALUES.get(name);
+  const value = defaultOf(name);
   return {
     description: text,
     ...schema,

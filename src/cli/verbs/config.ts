@@ -30,8 +30,8 @@ export const config: Verb = {
     if (positionals[0] !== undefined && positionals[0] !== 'show')
       throw usageError(`unexpected argument "${quoteOutside(positionals[0], 60)}"`, 'wield config --help');
     const { fault, problems, entries } = toolbox().state.configuration();
-    if (json) return printJson(terminal, { ok: true, values: entries, problems, fault: fault ?? null });
-    const rows = entries.map(({ key, shown, file, line }) => [
+    if (json) return printJson(terminal, { ok: true, values: entries(), problems, fault: fault ?? null });
+    const rows = entries().map(({ key, shown, file, line }) => [
       quoteOutside(revealHidden(key), 200),
       quoteOutside(revealHidden(shown), 2000),
       file === null ? 'default' : `${file}:${line}`,

@@ -35,7 +35,7 @@ export function createSessionRoutes(parts: PageParts) {
 function readSettings({ toolbox }: PageParts): SettingsList {
   const { fault, problems, entries } = toolbox.state.configuration();
   return {
-    settings: entries.map(({ key, shown, file, line }) => ({
+    settings: entries().map(({ key, shown, file, line }) => ({
       key,
       value: shown,
       place: file === null ? null : { file, line },

@@ -154,7 +154,9 @@ describe.concurrent('the field protocol of a server', () => {
       const { entries, problems } = toolbox.state.configuration();
       await toolbox.close();
       return {
-        shown: entries.map(({ shown }) => shown).filter((one) => one.includes('protocol')),
+        shown: entries()
+          .map(({ shown }) => shown)
+          .filter((one) => one.includes('protocol')),
         problems: problems.map(({ message }) => message).filter((one) => one.includes('protocol')),
       };
     };

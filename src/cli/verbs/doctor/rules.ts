@@ -86,7 +86,7 @@ export function offerProblems({ settings, entries }: Configuration, { tools, unl
   const known = [...tools, ...unlisted]
     .filter(({ origin }) => origin.format === 'builtin')
     .flatMap(({ name, traits }) => [name, traits.group ?? name]);
-  const place = entries.find(({ key }) => key === 'builtin.offer');
+  const place = entries().find(({ key }) => key === 'builtin.offer');
   return settings.offer
     .filter((name) => !known.includes(name))
     .map((name) => {
@@ -151,7 +151,7 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
     const hint = suggest(sandbox.profile, [...BUILTIN_PROFILES, ...profiles.keys()]);
     return [toWarning({ file: fromFileUri(origin.uri) }, message, hint)];
   });
-  const ofConfiguration = entries.flatMap((entry) => {
+  const ofConfiguration = entries().flatMap((entry) => {
     const [, name] = /^sandbox\.(.+)$/s.exec(entry.key) ?? [];
     if (name === undefined) return [];
     const isRule = /^rules(?:\.\d+)?$/.test(name);
