@@ -148,6 +148,16 @@ export function described<S extends Shape<unknown>>(shape: S, expected: string, 
   return { ...shape, expected, hint, read };
 }
 
+/** A shape that is made when it is first used: a large one takes time, and most runs use few. */
+export function later<T>(make: () => Shape<T>, expected = 'an object'): Shape<T> {
+  let made: Shape<T> | undefined;
+  const shape = (): Shape<T> => {
+    made ??= make();
+    return made;
+  };
+  return { expected, toSchema: () => shape().toSchema(), read: (value, report) => shape().read(value, report) };
+}
+
 /** An array; invalid items are reported and omitted. */
 export function list<T>(item: Shape<T>, expected = 'an array'): Shape<readonly T[]> {
   return {
@@ -228,40 +238,41 @@ export function object<const F extends Fields>(
   fields: F,
   { expected = 'an object', unknown = 'report', nullIsMissing = false }: ObjectOptions = {},
 ): Shape<ObjectOf<F>> & { readonly fields: F } {
-  const known = Object.keys(fields);
-  const shapes = new Map(Object.entries(fields));
-  const required = known.filter((key) => !('optional' in fields[key]!));
   const isMissing = (given: unknown): boolean => given === undefined || (given === null && nullIsMissing);
-  const hint = `write { ${known.join(', ')} }`;
+  const isRequired = (key: string): boolean => fields[key]!.optional !== true;
+  const hint = `write { ${Object.keys(fields).join(', ')} }`;
   return {
     expected,
     hint,
     fields,
-    toSchema: () => ({
-      type: 'object',
-      properties: mapValues(fields, ({ toSchema, optional: mayBeMissing = false }) =>
-        nullIsMissing && mayBeMissing ? orNull(toSchema()) : toSchema(),
-      ),
-      ...(required.length === 0 ? {} : { required }),
-      ...(unknown === 'report' ? { additionalProperties: false } : {}),
-    }),
+    toSchema: () => {
+      const required = Object.keys(fields).filter(isRequired);
+      return {
+        type: 'object',
+        properties: mapValues(fields, ({ toSchema, optional: mayBeMissing = false }) =>
+          nullIsMissing && mayBeMissing ? orNull(toSchema()) : toSchema(),
+        ),
+        ...(required.length === 0 ? {} : { required }),
+        ...(unknown === 'report' ? { additionalProperties: false } : {}),
+      };
+    },
     read(value, report) {
       if (!isRecord(value)) {
         report(mismatch(value, expected, hint));
         return undefined;
       }
-      const isOther = ([key]: [string, unknown]): boolean => !shapes.has(key);
+      const isOther = ([key]: [string, unknown]): boolean => !Object.hasOwn(fields, key);
       const read = unknown === 'keep' ? Object.fromEntries(Object.entries(value).filter(isOther)) : {};
       for (const key of Object.keys(value)) {
-        const field = shapes.get(key);
-        if (field === undefined && unknown === 'report') report(unknownKey(key, known));
+        const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+        if (field === undefined && unknown === 'report') report(unknownKey(key, Object.keys(fields)));
         if (field === undefined || isMissing(value[key])) continue;
         const part = field.read(value[key], within(key, report));
         if (part !== undefined) read[key] = part;
       }
       let isComplete = true;
-      for (const key of required) {
-        if (Object.hasOwn(read, key)) continue;
+      for (const key in fields) {
+        if (!isRequired(key) || Object.hasOwn(read, key)) continue;
         isComplete = false;
         if (!Object.hasOwn(value, key) || isMissing(value[key])) report(missing(key, fields[key]!));
       }

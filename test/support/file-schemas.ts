@@ -20,11 +20,14 @@ const define = (name: string, title: string, schema: JsonSchema): JsonSchema => 
   ...schema,
 });
 
+const descriptor = DESCRIPTOR.toSchema();
+
 /** All schemas, by the names of their files. */
 export const FILE_SCHEMAS = {
   config: define('config', 'config.toml of wield', toConfigSchema()),
   tools: define('tools', 'tools.json of a skill', {
-    anyOf: [DESCRIPTOR.toSchema(), DESCRIPTOR.fields.tools.toSchema()],
+    // The second layout has the list of tools alone.
+    anyOf: [descriptor, (descriptor.properties as Record<string, JsonSchema>).tools!],
   }),
   skill: define('skill', 'Frontmatter of a SKILL.md', SKILL_SCHEMA),
   mcp: define('mcp', 'mcp.json: MCP servers', SERVERS_FILE_SCHEMA),

@@ -23,6 +23,7 @@ import {
   custom,
   either,
   type Fail,
+  type Infer,
   integer,
   list,
   object,
@@ -97,33 +98,34 @@ function checkResolver({ script, binary }: Command, fail: Fail): void {
   fail(['script'], message, 'use a plain name, without separators');
 }
 
-const MAPPING = object(
-  {
-    param: optionalText,
-    kind: optionalText,
-    flag: optionalText,
-    flagIfTrue: optionalText,
-    flagIfFalse: optionalText,
-    subcommandOverride: optionalString,
-    value: optionalString,
-    normalizeNewlines: flag,
-    allowDash: flag,
-    split: flag,
-    absentDefault: optional(anything),
-    optional: flag,
-    disambiguateAfterSkippedPositionals: flag,
-    readPath: flag,
-    writePath: flag,
-    unsafePath: flag,
-    resolveCommand: optional(resolver(object({ ...COMMAND, onFailure: optional(oneOf('keep', 'reject')) }, NULLS))),
-    envVar: optionalText,
-    denyPattern: optionalText,
-    denyResolveCommand: optional(resolver(object(COMMAND, NULLS))),
-    denyAlwaysResolve: flag,
-  },
-  NULLS,
-);
-type MappingEntry = NonNullable<ReturnType<typeof MAPPING.read>>;
+const mappingShape = () =>
+  object(
+    {
+      param: optionalText,
+      kind: optionalText,
+      flag: optionalText,
+      flagIfTrue: optionalText,
+      flagIfFalse: optionalText,
+      subcommandOverride: optionalString,
+      value: optionalString,
+      normalizeNewlines: flag,
+      allowDash: flag,
+      split: flag,
+      absentDefault: optional(anything),
+      optional: flag,
+      disambiguateAfterSkippedPositionals: flag,
+      readPath: flag,
+      writePath: flag,
+      unsafePath: flag,
+      resolveCommand: optional(resolver(object({ ...COMMAND, onFailure: optional(oneOf('keep', 'reject')) }, NULLS))),
+      envVar: optionalText,
+      denyPattern: optionalText,
+      denyResolveCommand: optional(resolver(object(COMMAND, NULLS))),
+      denyAlwaysResolve: flag,
+    },
+    NULLS,
+  );
+type MappingEntry = Infer<ReturnType<typeof mappingShape>>;
 
 const ofKind = (...kinds: readonly MappingKind[]) => ({
   type: 'string',
@@ -131,7 +133,7 @@ const ofKind = (...kinds: readonly MappingKind[]) => ({
 });
 const isKind = (kind: MappingKind) => ({ required: ['kind'], properties: { kind: ofKind(kind) } });
 // The same as `checkMapping`, for editors.
-const MAPPING_KEYWORDS: JsonSchema = {
+const mappingKeywords = (): JsonSchema => ({
   allOf: [
     { properties: { kind: { anyOf: [ofKind(...KINDS), { type: 'null' }] } } },
     when(isKind('literal'), withKey('value'), withKey('param')),
@@ -146,8 +148,8 @@ const MAPPING_KEYWORDS: JsonSchema = {
       withKey('denyResolveCommand'),
     ),
   ],
-};
-const mapping: Shape<Mapping> = converted(checked(MAPPING, checkMapping, MAPPING_KEYWORDS), toMapping);
+});
+const mapping = (): Shape<Mapping> => converted(checked(mappingShape(), checkMapping, mappingKeywords()), toMapping);
 
 const kindOf = ({ kind = 'positional' }: MappingEntry): string => kind.toLowerCase();
 const variableOf = ({ envVar, param = '' }: MappingEntry): string => envVar ?? variableName(param);
@@ -225,120 +227,127 @@ function toFlag(name: string, shortLetters: boolean): string {
   return shortLetters && name.length === 1 ? `-${name}` : `--${name}`;
 }
 
-const HINT = object(
-  {
-    hint: text(),
-    match: optionalString,
-    exitCode: optional(either([ANY_INTEGER, oneOf('nonzero')], 'a number or "nonzero"')),
-    notEmpty: flag,
-    whenArg: optional(table),
-  },
-  NULLS,
-);
-const outputHint: Shape<OutputHint> = converted(
-  checked(
-    HINT,
-    ({ match, exitCode, notEmpty, whenArg }, fail) => {
-      if (match === undefined && exitCode === undefined && notEmpty !== true && whenArg === undefined)
-        fail([], 'a hint without a condition', 'add match, exitCode, notEmpty or whenArg');
-    },
+const hintShape = () =>
+  object(
     {
-      anyOf: [
-        ...['match', 'exitCode', 'whenArg'].map(withKey),
-        { required: ['notEmpty'], properties: { notEmpty: { const: true } } },
-      ],
+      hint: text(),
+      match: optionalString,
+      exitCode: optional(either([ANY_INTEGER, oneOf('nonzero')], 'a number or "nonzero"')),
+      notEmpty: flag,
+      whenArg: optional(table),
     },
-  ),
-  ({ hint, match, exitCode, notEmpty, whenArg = {} }) => ({
-    hint,
-    match,
-    exitCode,
-    notEmpty: notEmpty === true,
-    whenArg: whenArg as Record<string, Json>,
-  }),
-);
+    NULLS,
+  );
+const outputHint = (): Shape<OutputHint> =>
+  converted(
+    checked(
+      hintShape(),
+      ({ match, exitCode, notEmpty, whenArg }, fail) => {
+        if (match === undefined && exitCode === undefined && notEmpty !== true && whenArg === undefined)
+          fail([], 'a hint without a condition', 'add match, exitCode, notEmpty or whenArg');
+      },
+      {
+        anyOf: [
+          ...['match', 'exitCode', 'whenArg'].map(withKey),
+          { required: ['notEmpty'], properties: { notEmpty: { const: true } } },
+        ],
+      },
+    ),
+    ({ hint, match, exitCode, notEmpty, whenArg = {} }) => ({
+      hint,
+      match,
+      exitCode,
+      notEmpty: notEmpty === true,
+      whenArg: whenArg as Record<string, Json>,
+    }),
+  );
 
-const SIDE_READ = object({ pathParam: text(), filename: text(), label: optionalText, oncePerSession: flag }, NULLS);
-const sideRead: Shape<SideRead> = converted(
-  // TJS-28: a name, never a path.
-  checked(
-    SIDE_READ,
-    ({ filename }, fail) => {
-      if (/[/\\\0]/.test(filename) || filename.includes('..') || filename === '.')
-        fail(['filename'], `"${quoteOutside(filename, 60)}" is not a file name`, 'write a name without separators');
-    },
-    { allOf: [{ properties: { filename: { pattern: '^(?![\\s\\S]*\\.\\.)(?!\\.$)[^/\\\\\\x00]*$' } } }] },
-  ),
-  ({ pathParam, filename, label = filename, oncePerSession }) => ({
-    param: pathParam,
-    file: filename,
-    label,
-    oncePerSession: oncePerSession === true,
-  }),
-);
+const sideReadShape = () =>
+  object({ pathParam: text(), filename: text(), label: optionalText, oncePerSession: flag }, NULLS);
+const sideRead = (): Shape<SideRead> =>
+  converted(
+    // TJS-28: a name, never a path.
+    checked(
+      sideReadShape(),
+      ({ filename }, fail) => {
+        if (/[/\\\0]/.test(filename) || filename.includes('..') || filename === '.')
+          fail(['filename'], `"${quoteOutside(filename, 60)}" is not a file name`, 'write a name without separators');
+      },
+      { allOf: [{ properties: { filename: { pattern: '^(?![\\s\\S]*\\.\\.)(?!\\.$)[^/\\\\\\x00]*$' } } }] },
+    ),
+    ({ pathParam, filename, label = filename, oncePerSession }) => ({
+      param: pathParam,
+      file: filename,
+      label,
+      oncePerSession: oncePerSession === true,
+    }),
+  );
 
 // TJS-27: a program of the PATH, never a path into the skill or the checkout.
-const wrapper = checked(
-  strings,
-  (words, fail) => {
-    if (!isProgramName(words[0] ?? ''))
-      fail([0], 'is not a program name', 'write the name as found on PATH, without a directory');
-    if (words.some((word) => word === '' || word.includes('\0')))
-      fail([], 'an argument is empty or contains NUL', 'remove it');
-  },
-  {
-    minItems: 1,
-    prefixItems: [{ type: 'string', pattern: PROGRAM_NAME.source }],
-    items: { type: 'string', pattern: '^[^\\x00]+$' },
-  },
-);
+const wrapper = () =>
+  checked(
+    strings,
+    (words, fail) => {
+      if (!isProgramName(words[0] ?? ''))
+        fail([0], 'is not a program name', 'write the name as found on PATH, without a directory');
+      if (words.some((word) => word === '' || word.includes('\0')))
+        fail([], 'an argument is empty or contains NUL', 'remove it');
+    },
+    {
+      minItems: 1,
+      prefixItems: [{ type: 'string', pattern: PROGRAM_NAME.source }],
+      items: { type: 'string', pattern: '^[^\\x00]+$' },
+    },
+  );
 
-const EXECUTION = object(
-  {
-    tool: text(),
-    binary: text(),
-    subcommand: string,
-    args: optional(list(mapping)),
-    endOfOptions: flag,
-    paramCondition: optional(object({ present: optional(strings), absent: optional(strings) }, NULLS)),
-    condition: optional(object({ binGroup: integer() }, NULLS)),
-    successExitCodes: optional(integers),
-    maxOutputLines: optional(integer()),
-    truncationHint: optionalString,
-    hintConditions: optional(list(outputHint)),
-    postProcess: optional(resolver(object({ ...COMMAND, emptyIsResult: flag }, NULLS))),
-    binaryWrapper: optional(wrapper),
-    sideRead: optional(sideRead),
-  },
-  NULLS,
-);
+const executionShape = () =>
+  object(
+    {
+      tool: text(),
+      binary: text(),
+      subcommand: string,
+      args: optional(list(mapping())),
+      endOfOptions: flag,
+      paramCondition: optional(object({ present: optional(strings), absent: optional(strings) }, NULLS)),
+      condition: optional(object({ binGroup: integer() }, NULLS)),
+      successExitCodes: optional(integers),
+      maxOutputLines: optional(integer()),
+      truncationHint: optionalString,
+      hintConditions: optional(list(outputHint())),
+      postProcess: optional(resolver(object({ ...COMMAND, emptyIsResult: flag }, NULLS))),
+      binaryWrapper: optional(wrapper()),
+      sideRead: optional(sideRead()),
+    },
+    NULLS,
+  );
 
 /** An execution, with the tool that it belongs to. */
-export const execution: Shape<{ readonly tool: string; readonly execution: Execution }> = converted(
-  checked(
-    EXECUTION,
-    ({ args = [] }, fail) => {
-      if (args.filter(({ kind }) => kind === 'stdin').length > 1)
-        fail(['args'], 'two parameters go to stdin', 'keep one');
-    },
-    { allOf: [{ properties: { args: { contains: isKind('stdin'), minContains: 0, maxContains: 1 } } }] },
-  ),
-  ({ args = [], endOfOptions, paramCondition: when, condition, successExitCodes = [], ...entry }) => ({
-    tool: entry.tool,
-    execution: {
-      binary: entry.binary,
-      subcommand: entry.subcommand,
-      args,
-      endOfOptions: endOfOptions === true,
-      when: when && { present: when.present ?? [], absent: when.absent ?? [] },
-      binGroup: condition?.binGroup,
-      successExitCodes,
-      maxOutputLines: entry.maxOutputLines,
-      truncationHint: entry.truncationHint,
-      hints: entry.hintConditions ?? [],
-      postProcess: entry.postProcess,
-      wrapper: entry.binaryWrapper,
-      sideRead: entry.sideRead,
-    },
-  }),
-);
+export const execution = (): Shape<{ readonly tool: string; readonly execution: Execution }> =>
+  converted(
+    checked(
+      executionShape(),
+      ({ args = [] }, fail) => {
+        if (args.filter(({ kind }) => kind === 'stdin').length > 1)
+          fail(['args'], 'two parameters go to stdin', 'keep one');
+      },
+      { allOf: [{ properties: { args: { contains: isKind('stdin'), minContains: 0, maxContains: 1 } } }] },
+    ),
+    ({ args = [], endOfOptions, paramCondition: when, condition, successExitCodes = [], ...entry }) => ({
+      tool: entry.tool,
+      execution: {
+        binary: entry.binary,
+        subcommand: entry.subcommand,
+        args,
+        endOfOptions: endOfOptions === true,
+        when: when && { present: when.present ?? [], absent: when.absent ?? [] },
+        binGroup: condition?.binGroup,
+        successExitCodes,
+        maxOutputLines: entry.maxOutputLines,
+        truncationHint: entry.truncationHint,
+        hints: entry.hintConditions ?? [],
+        postProcess: entry.postProcess,
+        wrapper: entry.binaryWrapper,
+        sideRead: entry.sideRead,
+      },
+    }),
+  );

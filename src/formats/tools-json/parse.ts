@@ -12,6 +12,7 @@ import {
   checked,
   converted,
   described,
+  later,
   list,
   object,
   optional,
@@ -70,23 +71,25 @@ export interface DescriptorReading {
 const NULLS = { nullIsMissing: true };
 
 /** A `tools.json` in one file. */
-export const DESCRIPTOR = object(
-  {
-    // For editors.
-    $schema: optional(string),
-    tools: checked(list(tool()), (tools, fail) => {
-      for (const [index, { name }] of tools.entries())
-        if (tools.findIndex((one) => one.name === name) < index)
-          fail([index, 'name'], `"${name}" is declared twice`, 'rename one');
-    }),
-    allowlist: record(described(strings, 'an array of subcommands', 'write ["search", "list"]'), {
-      findFault: (name) => (isProgramName(name) ? undefined : `"${quoteOutside(name, 60)}" is not a program name`),
-      keyHint: 'write the name as found on PATH, without a directory',
-      keyPattern: PROGRAM_NAME.source,
-    }),
-    execution: list(execution),
-  },
-  NULLS,
+export const DESCRIPTOR = later(() =>
+  object(
+    {
+      // For editors.
+      $schema: optional(string),
+      tools: checked(list(tool()), (tools, fail) => {
+        for (const [index, { name }] of tools.entries())
+          if (tools.findIndex((one) => one.name === name) < index)
+            fail([index, 'name'], `"${name}" is declared twice`, 'rename one');
+      }),
+      allowlist: record(described(strings, 'an array of subcommands', 'write ["search", "list"]'), {
+        findFault: (name) => (isProgramName(name) ? undefined : `"${quoteOutside(name, 60)}" is not a program name`),
+        keyHint: 'write the name as found on PATH, without a directory',
+        keyPattern: PROGRAM_NAME.source,
+      }),
+      execution: list(execution()),
+    },
+    NULLS,
+  ),
 );
 
 function tool(): Shape<Omit<DeclaredTool, 'executions'>> {
