@@ -10,7 +10,8 @@ import type { Matches } from './match.js';
 import type { Rules } from './rules.js';
 
 // FLW-6: private content must not get out of a session that others can have written instructions into.
-const [TRIFECTA] = parseSelectors('#egress($after=private+untrusted)') as [Selector];
+const TRIFECTA = '#egress($after=private+untrusted)';
+let parsedTrifecta: Selector | undefined;
 
 /** Whether a decision depends on what the session has read. */
 export function dependsOnLabels({
@@ -33,11 +34,13 @@ function isAfter({ selector }: Rule): boolean {
 
 /** Returns the verdict of the preset; undefined if it does not apply, or a rule allows exactly such arguments (FLW-6). */
 export function byTrifecta({ trifecta, rules }: Policy, matches: Matches): Verdict | undefined {
-  if (trifecta === undefined || !matches(TRIFECTA)) return undefined;
+  if (trifecta === undefined) return undefined;
+  parsedTrifecta ??= parseSelectors(TRIFECTA)[0]!;
+  if (!matches(parsedTrifecta)) return undefined;
   const first = rules.find(({ selector }) => matches(selector))?.selector;
   if (first?.policy === 'allow' && first.arguments.length > 0) return undefined;
   const reason = `it sends something out, and flow.trifecta ${trifecta === 'ask' ? 'asks first' : 'denies that'}`;
-  return { verdict: trifecta, rule: null, reason, after: TRIFECTA.after };
+  return { verdict: trifecta, rule: null, reason, after: parsedTrifecta.after };
 }
 
 /** Adds to a verdict what of the session it depends on. */
