@@ -104,7 +104,9 @@ function findDenialOf(
 
 /** Returns the skills that a model may read, or those of a name. Only a rule that names a skill hides it (POL-12). */
 export function readableSkills({ catalog, cascade }: NamingParts, snapshot: Snapshot, name?: string): readonly Skill[] {
-  const { tools, skills } = catalog.listed(snapshot);
+  const skills = catalog.skills(snapshot);
+  if (skills.length === 0) return skills;
+  const { tools } = catalog.listed(snapshot);
   const isNamed = (one: { readonly name: string }): boolean => name === undefined || one.name === name;
   const byName = new Map(tools.filter(isNamed).map((tool) => [tool.name, tool]));
   return skills.filter(isNamed).filter((skill) => {

@@ -2,7 +2,8 @@
 
 import { isToolError, ToolError } from '../core/error.js';
 import type { Format, ModuleOffer, OfferSource, Upstream } from '../core/format.js';
-import type { Owner, Place } from '../core/origin.js';
+import type { Owner, Place, PlaceKind } from '../core/origin.js';
+import type { Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { FindOptions } from './at-path.js';
@@ -11,7 +12,15 @@ import { createDirectory } from './directory.js';
 import type { Directory, DirectoryListing, Views } from './entry.js';
 import { createFinder, hasServers, isRequested, mayBeRemote, mayKeepName } from './find.js';
 import type { IndexFile } from './index-file.js';
-import { type Audience, byName, type Listed, type Listing, mergeListing, withoutReserved } from './listing.js';
+import {
+  type Audience,
+  byName,
+  firstOfEachName,
+  type Listed,
+  type Listing,
+  mergeListing,
+  withoutReserved,
+} from './listing.js';
 
 export interface CatalogOptions {
   /** Tools defined in code; first in precedence. */
@@ -47,6 +56,8 @@ export interface Catalog {
   list(snapshot: Snapshot, offer?: readonly string[]): Listing;
   /** Returns what was last listed for this snapshot: files are compared once per call. */
   listed(snapshot: Snapshot): Listing;
+  /** Returns the skills that `listed` has; reads nothing else, so that a workdir without skills is not listed for them. */
+  skills(snapshot: Snapshot): readonly Skill[];
   /** Returns the tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
   find(ref: string, options: FindOptions): Tool;
   /** Adds a tool. Throws `conflict` if the name belongs to a registered or an offered built-in tool. */
@@ -58,6 +69,9 @@ export interface Catalog {
   /** Fetches what files alone do not show, for all tools or for one reference; returns what to wait for. */
   settle(snapshot: Snapshot, ref?: string, isFound?: boolean): readonly Promise<unknown>[];
 }
+
+// No format of the others has skills.
+const SKILL_PLACES: readonly PlaceKind[] = ['skills', 'packages'];
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { registered, offered, upstream } = options;
@@ -112,6 +126,12 @@ export function createCatalog(options: CatalogOptions): Catalog {
     moduleOffers: (snapshot) => views.inOrder(snapshot.places).flatMap((directory) => directory.list(snapshot).offers),
     list,
     listed: (snapshot) => known.get(snapshot) ?? list(snapshot),
+    skills(snapshot) {
+      const listed = known.get(snapshot);
+      if (listed !== undefined) return listed.skills;
+      const places = snapshot.places.filter(({ kind }) => SKILL_PLACES.includes(kind));
+      return firstOfEachName(views.inOrder(places).flatMap((directory) => directory.list(snapshot).skills));
+    },
     find(ref, reach) {
       const tool = seek(ref, reach);
       return tool.action.kind === 'delegate' ? delegates.complete(tool, reach.snapshot) : tool;

@@ -104,7 +104,7 @@ export function byName(a: Tool, b: Tool): number {
   return compareText(a.name, b.name);
 }
 
-function firstOfEachName(skills: readonly Skill[]): readonly Skill[] {
+export function firstOfEachName(skills: readonly Skill[]): readonly Skill[] {
   const first = new Map<string, Skill>();
   for (const skill of skills) if (!first.has(skill.name)) first.set(skill.name, skill);
   return [...first.values()];

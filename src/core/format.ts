@@ -20,7 +20,7 @@ export interface Reading {
   readonly tools: readonly Tool[];
   /** What is wrong with the files. */
   readonly problems: readonly Problem[];
-  /** The skills that were found. */
+  /** The skills that were found, in a place of kind `skills` or `packages`. */
   readonly skills?: readonly Skill[];
   /** The resources and prompts that were found. */
   readonly offers?: readonly ModuleOffer[];
