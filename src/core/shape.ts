@@ -239,23 +239,25 @@ export function object<const F extends Fields>(
   { expected = 'an object', unknown = 'report', nullIsMissing = false }: ObjectOptions = {},
 ): Shape<ObjectOf<F>> & { readonly fields: F } {
   const isMissing = (given: unknown): boolean => given === undefined || (given === null && nullIsMissing);
-  const isRequired = (key: string): boolean => fields[key]!.optional !== true;
+  // On first use: most shapes are never used in a run, and others for every call.
+  let keys: readonly string[] | undefined;
+  const required = (): readonly string[] => {
+    keys ??= Object.keys(fields).filter((key) => fields[key]!.optional !== true);
+    return keys;
+  };
   const hint = `write { ${Object.keys(fields).join(', ')} }`;
   return {
     expected,
     hint,
     fields,
-    toSchema: () => {
-      const required = Object.keys(fields).filter(isRequired);
-      return {
-        type: 'object',
-        properties: mapValues(fields, ({ toSchema, optional: mayBeMissing = false }) =>
-          nullIsMissing && mayBeMissing ? orNull(toSchema()) : toSchema(),
-        ),
-        ...(required.length === 0 ? {} : { required }),
-        ...(unknown === 'report' ? { additionalProperties: false } : {}),
-      };
-    },
+    toSchema: () => ({
+      type: 'object',
+      properties: mapValues(fields, ({ toSchema, optional: mayBeMissing = false }) =>
+        nullIsMissing && mayBeMissing ? orNull(toSchema()) : toSchema(),
+      ),
+      ...(required().length === 0 ? {} : { required: required() }),
+      ...(unknown === 'report' ? { additionalProperties: false } : {}),
+    }),
     read(value, report) {
       if (!isRecord(value)) {
         report(mismatch(value, expected, hint));
@@ -271,8 +273,8 @@ export function object<const F extends Fields>(
         if (part !== undefined) read[key] = part;
       }
       let isComplete = true;
-      for (const key in fields) {
-        if (!isRequired(key) || Object.hasOwn(read, key)) continue;
+      for (const key of required()) {
+        if (Object.hasOwn(read, key)) continue;
         isComplete = false;
         if (!Object.hasOwn(value, key) || isMissing(value[key])) report(missing(key, fields[key]!));
       }
