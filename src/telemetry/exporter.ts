@@ -32,7 +32,7 @@ export interface Exporter extends SpanQueue {
 }
 
 // Between two batches, so that a burst of calls does not spend its time on them.
-const PAUSE_MS = 250;
+const PAUSE_MS = 500;
 const RETRY_MS = 5000;
 const CLOSE_MS = 1000;
 const STEP_MS = 50;
@@ -43,9 +43,17 @@ export function createExporter(options: ExporterOptions): Exporter {
   const since = Date.now();
   const ending = new AbortController();
   const warned = new Set<string>();
-  const instance = crypto.randomUUID();
-  // As JSON: objects would be moved by the garbage collector until they are sent.
-  let open: string[] = [];
+  const resource: Resource = {
+    'service.instance.id': crypto.randomUUID(),
+    'service.version': options.version,
+    'telemetry.sdk.name': 'wield',
+    'telemetry.sdk.language': 'nodejs',
+    'telemetry.sdk.version': options.version,
+    'process.pid': process.pid,
+    ...readResource(world.env),
+  };
+  // As bytes: objects and texts would be moved by the garbage collector until they are sent.
+  let open: Buffer[] = [];
   const batches: Batch[] = [];
   let waiting = 0;
   let origin = 0;
@@ -82,15 +90,6 @@ export function createExporter(options: ExporterOptions): Exporter {
   // Returns when it can be tried again, if it was not accepted and can be.
   const send = async (endpoint: OtlpEndpoint, toBody: ToBody): Promise<number | undefined> => {
     const [{ sendOtlp, RejectedError }] = await load();
-    const resource = {
-      'service.instance.id': instance,
-      'service.version': options.version,
-      'telemetry.sdk.name': 'wield',
-      'telemetry.sdk.language': 'nodejs',
-      'telemetry.sdk.version': options.version,
-      'process.pid': process.pid,
-      ...readResource(world.env),
-    };
     try {
       const body = toBody(resource, { name: 'wield', version: options.version });
       await sendOtlp(endpoint, body, { fetch: fetchFor(endpoint), signal: ending.signal });
@@ -126,7 +125,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   };
   const closeBatch = (): void => {
     if (open.length === 0) return;
-    batches.push({ spans: Buffer.from(open.join()), count: open.length });
+    batches.push({ spans: Buffer.concat(open), count: open.length });
     open = [];
   };
   const wakeSoon = (milliseconds: number): void => {
@@ -154,7 +153,8 @@ export function createExporter(options: ExporterOptions): Exporter {
       // Others may have ended first.
       if (!admits()) return;
       if (open.length === 0) origin = Date.now() - performance.now();
-      open.push(toSpanText(span, origin));
+      const text = toSpanText(span, origin);
+      open.push(Buffer.from(open.length === 0 ? text : `,${text}`));
       waiting++;
       if (open.length === batchSize) closeBatch();
       if (isSoon) return;
