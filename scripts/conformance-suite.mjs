@@ -1,6 +1,6 @@
 // The official conformance suite: installs it with a newer Node and its own server in a cache folder, and runs scenarios.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -46,7 +46,15 @@ const suites = {
   ]),
 };
 const clone = join(CACHE, 'repository');
-if (!existsSync(clone)) execFileSync('git', ['clone', '--depth', '1', REPOSITORY, clone], { stdio: 'inherit' });
+if (
+  !existsSync(clone) &&
+  spawnSync('git', ['clone', '--depth', '1', REPOSITORY, clone], { stdio: 'inherit' }).status !== 0
+) {
+  console.error(
+    `not cloned: ${REPOSITORY}, which has the suite's own server; WIELD_CONFORMANCE_REPO names a copy of it`,
+  );
+  process.exit(1);
+}
 /** The directory that the suite's own server, `everything-server.ts`, is started in. */
 export const serverDirectory = suites[PRERELEASE];
 copyFileSync(
