@@ -240,10 +240,11 @@ export function object<const F extends Fields>(
 ): Shape<ObjectOf<F>> & { readonly fields: F } {
   const isMissing = (given: unknown): boolean => given === undefined || (given === null && nullIsMissing);
   // On first use: most shapes are never used in a run, and others for every call.
-  let keys: readonly string[] | undefined;
-  const required = (): readonly string[] => {
-    keys ??= Object.keys(fields).filter((key) => fields[key]!.optional !== true);
-    return keys;
+  let known: { readonly shapes: ReadonlyMap<string, Shape<unknown>>; readonly required: readonly string[] } | undefined;
+  const parts = () => {
+    const required = (): string[] => Object.keys(fields).filter((key) => fields[key]!.optional !== true);
+    known ??= { shapes: new Map(Object.entries(fields)), required: required() };
+    return known;
   };
   const hint = `write { ${Object.keys(fields).join(', ')} }`;
   return {
@@ -255,7 +256,7 @@ export function object<const F extends Fields>(
       properties: mapValues(fields, ({ toSchema, optional: mayBeMissing = false }) =>
         nullIsMissing && mayBeMissing ? orNull(toSchema()) : toSchema(),
       ),
-      ...(required().length === 0 ? {} : { required: required() }),
+      ...(parts().required.length === 0 ? {} : { required: parts().required }),
       ...(unknown === 'report' ? { additionalProperties: false } : {}),
     }),
     read(value, report) {
@@ -263,17 +264,18 @@ export function object<const F extends Fields>(
         report(mismatch(value, expected, hint));
         return undefined;
       }
-      const isOther = ([key]: [string, unknown]): boolean => !Object.hasOwn(fields, key);
+      const { shapes, required } = parts();
+      const isOther = ([key]: [string, unknown]): boolean => !shapes.has(key);
       const read = unknown === 'keep' ? Object.fromEntries(Object.entries(value).filter(isOther)) : {};
       for (const key of Object.keys(value)) {
-        const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
+        const field = shapes.get(key);
         if (field === undefined && unknown === 'report') report(unknownKey(key, Object.keys(fields)));
         if (field === undefined || isMissing(value[key])) continue;
         const part = field.read(value[key], within(key, report));
         if (part !== undefined) read[key] = part;
       }
       let isComplete = true;
-      for (const key of required()) {
+      for (const key of required) {
         if (Object.hasOwn(read, key)) continue;
         isComplete = false;
         if (!Object.hasOwn(value, key) || isMissing(value[key])) report(missing(key, fields[key]!));
