@@ -133,11 +133,11 @@ export class Operation implements SpanStart, MeasuredOperation {
   }
 
   toSeries(): Attributes {
-    return { 'mcp.method.name': this.of.method, ...this.own(), ...this.of.attributes };
+    return { 'mcp.method.name': this.of.method, ...this.#own(), ...this.of.attributes };
   }
 
-  // Of this request, in metrics too. Not a private method, which takes time for each object.
-  private own(): Attributes {
+  // Of this request, in metrics too.
+  #own(): Attributes {
     const { of, target, failure } = this;
     return {
       'gen_ai.tool.name': of.isOfPrompt ? undefined : target,
@@ -163,6 +163,6 @@ export class Operation implements SpanStart, MeasuredOperation {
     this.#isEnded = true;
     this.#telemetry.measure(this, (performance.now() - this.startedAt) / 1000);
     if (!this.#span?.isRecorded) return;
-    this.#span.end(this.name, [this.of.attributes, this.#describe(), this.own(), this.#details ?? {}], this.failure);
+    this.#span.end(this.name, [this.of.attributes, this.#describe(), this.#own(), this.#details ?? {}], this.failure);
   }
 }
