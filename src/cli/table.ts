@@ -9,32 +9,35 @@ import type { VerbCall } from './verb.js';
 const GAP = 3;
 const MIN_CELL = 12;
 
+type Rows = readonly (readonly string[])[];
+
 /**
- * Aligns columns and leaves out empty ones. On a terminal only the cells of the `shrinks` column are shortened, by default the last; a table that
- * is still too wide is wrapped by the terminal, so that no other cell is lost (CLI-6).
+ * Aligns columns and leaves out empty ones. On a terminal, the cells of one column are shortened; a table that is still
+ * too wide is wrapped by the terminal, so that no other cell is lost (CLI-6).
  */
-function formatTable(rows: readonly (readonly string[])[], terminal: Terminal, shrinks: number): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  if (terminal.outIsTerminal) {
-    const width = widths.reduce((sum, one) => sum + (one === 0 ? 0 : one + GAP), 2) - GAP;
-    const room = widths[shrinks]! - Math.max(0, width - terminal.columns);
-    widths[shrinks] = Math.min(widths[shrinks]!, Math.max(MIN_CELL, room));
-  }
+function formatTable(given: Rows, { outIsTerminal, columns: available }: Terminal, shrinks: number): string {
+  const rows = outIsTerminal ? shrinkColumn(given, available, shrinks) : given;
+  const widths = widthsOf(rows);
   const columns = [...widths.keys()].filter((column) => widths[column] !== 0);
-  const lines = rows.map((row) => {
-    const cells = columns.map((column) => shorten(row[column]!, widths[column]!).padEnd(widths[column]!));
-    return `  ${cells.join(' '.repeat(GAP))}`.trimEnd();
-  });
-  return `${lines.join('\n')}\n`;
+  const gap = ' '.repeat(GAP);
+  const toLine = (row: readonly string[]): string =>
+    `  ${columns.map((column) => row[column]!.padEnd(widths[column]!)).join(gap)}`.trimEnd();
+  return `${rows.map(toLine).join('\n')}\n`;
+}
+
+function widthsOf(rows: Rows): number[] {
+  return rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+}
+
+function shrinkColumn(rows: Rows, available: number, shrinks: number): Rows {
+  const widths = widthsOf(rows);
+  const width = widths.reduce((sum, one) => sum + (one === 0 ? 0 : one + GAP), 2) - GAP;
+  const room = Math.max(MIN_CELL, widths[shrinks]! - Math.max(0, width - available));
+  return rows.map((row) => row.map((cell, column) => (column === shrinks ? shorten(cell, room) : cell)));
 }
 
 /** Prints a table with a dimmed head. `shrinks` is the column that is shortened on a narrow terminal. */
-export function printTable(
-  terminal: Terminal,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  shrinks = head.length - 1,
-): void {
+export function printTable(terminal: Terminal, head: readonly string[], rows: Rows, shrinks = head.length - 1): void {
   const table = formatTable([head, ...rows], terminal, shrinks);
   const end = table.indexOf('\n');
   terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
@@ -42,7 +45,7 @@ export function printTable(
 
 interface Table {
   readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
+  readonly rows: Rows;
   /** Said in place of a table without rows. */
   readonly none: string;
   readonly shrinks?: number;
