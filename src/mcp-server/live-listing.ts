@@ -67,6 +67,8 @@ export function createListings(toolbox: Toolbox, onError?: (error: Error) => voi
     // Groups may change with every token, and the profile with the configuration.
     const key = identity && JSON.stringify([identityKey(identity), identity.groups, identity.profile]);
     const lists = known.get(key) ?? open(identity);
+    // Most servers have one user.
+    if (known.size === 1 && known.has(key)) return lists;
     known.delete(key);
     known.set(key, lists);
     if (known.size > MAX_LISTINGS) {

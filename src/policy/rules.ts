@@ -52,15 +52,14 @@ export function toRules(
     workdir,
     within,
     inherited: narrowing.flatMap(toRuleLists),
-    ...NOTHING_ENTERED,
+    entered: [],
+    labels: [],
     changes,
     altered,
     // Read from files, and few decisions need it.
     trusted: () => trust || snapshot.trusted,
   };
 }
-
-const NOTHING_ENTERED: Pick<Rules, 'entered' | 'labels'> = { entered: [], labels: [] };
 
 /** Returns the rules of a call in a session that these labels entered. */
 export function withLabels(rules: Rules, entered: readonly EnteredLabel[]): Rules {
