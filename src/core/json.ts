@@ -182,6 +182,14 @@ export function parseWithPosition(text: string): unknown {
   }
 }
 
+/** Counts the properties of a value at all depths: fewer than in its text if an object there has a key twice. */
+export function countProperties(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const children: readonly Json[] = Object.values(value);
+  const own = Array.isArray(value) ? 0 : children.length;
+  return children.reduce((sum: number, child) => sum + countProperties(child), own);
+}
+
 /** Finds a key that an object of valid JSON text has twice. */
 export function findDuplicateKey(text: string): { readonly key: string; readonly offset: number } | undefined {
   const token = /["{}]/g;

@@ -1,7 +1,7 @@
 // Reads messages of servers: without repeated keys, and no more of one than others can wait for (UPS-104).
 
-import { findDuplicateKey, isRecord, type Json, parseOutput } from '../../core/json.js';
-import { findMembers, isLargeJson, MOST_READ_TEXT } from '../../core/json-size.js';
+import { countProperties, findDuplicateKey, isRecord, type Json, parseOutput } from '../../core/json.js';
+import { findMembers, isLargeJson, MOST_READ_TEXT, measureJson } from '../../core/json-size.js';
 import { quoteOutside } from '../../core/text.js';
 import { createEventSplitter, type StreamEvent } from './event-stream.js';
 
@@ -12,10 +12,11 @@ const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'];
 
 /** Parses a message. One that is not read becomes an error for the request that it answers. Throws SyntaxError. */
 export function readMessage(text: string): unknown {
-  if (isLargeJson(text)) return readLarge(text);
+  const size = measureJson(text);
+  if (size === undefined) return readLarge(text);
   const message = JSON.parse(text) as Json;
-  const repeated = findDuplicateKey(text)?.key;
-  if (repeated === undefined) return message;
+  if (countProperties(message) === size.properties) return message;
+  const repeated = findDuplicateKey(text)!.key;
   const id = isRecord(message) ? message.id : undefined;
   return refused(id, `it has the key "${quoteOutside(repeated, 60)}" twice in one object`);
 }

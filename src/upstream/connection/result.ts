@@ -18,8 +18,8 @@ type Result = Readonly<Record<string, Json | undefined>>;
 
 /** Converts the result of a call to an Output. Throws `invalid_output`. */
 export function toOutput(tool: string, value: unknown): Output {
-  const fields = ['content', 'structuredContent', 'isError', '_meta', 'resultType'];
-  const { content = [], structuredContent, isError, _meta, resultType } = readResult(tool, value, fields);
+  const wanted = isRecord(value) ? outputFieldsOf(value) : value;
+  const { content = [], structuredContent, isError, _meta, resultType } = readResult(tool, wanted);
   if (resultType !== undefined && resultType !== 'complete')
     throw invalidResult(tool, `unknown resultType "${quoteOutside(String(resultType), 40)}"`);
   const parts = readParts(tool, 'content', content);
@@ -29,6 +29,10 @@ export function toOutput(tool: string, value: unknown): Output {
     ...(isError === true ? { error: toolFailed(tool, parts) } : {}),
     ...toRemoteMeta(_meta),
   };
+}
+
+function outputFieldsOf({ content, structuredContent, isError, _meta, resultType }: Record<string, unknown>) {
+  return { content, structuredContent, isError, _meta, resultType };
 }
 
 /** Converts other results: contents of a resource are parts, messages and completions are structured output. */
@@ -52,12 +56,10 @@ export function toDataOutput(method: DataMethod, name: string, value: unknown): 
   return { content: [], structured: { values: values.slice(0, MAX_COMPLETIONS), ...counts } as Json };
 }
 
-// Reads only these fields, or all of them.
-function readResult(name: string, value: unknown, fields?: readonly string[]): Result {
+function readResult(name: string, value: unknown): Result {
   if (!isRecord(value)) throw invalidResult(name, 'it must be an object');
-  const wanted = fields === undefined ? value : Object.fromEntries(fields.map((field) => [field, value[field]]));
   try {
-    return toJson(wanted, BOUNDS) as Result;
+    return toJson(value, BOUNDS) as Result;
   } catch (error) {
     throw invalidResult(name, `it ${describeJsonFault(error, BOUNDS.maxBytes)}`);
   }
