@@ -48,6 +48,19 @@ test('pages of other sites are refused', () => {
     expect([origin, statusOf({ host, origin })]).toEqual([origin, 403]);
 });
 
+test('a user must be a text', async () => {
+  const ask = (found: unknown) =>
+    authenticate(() => 'Bearer abc', { host: '127.0.0.1', users: async () => found as never });
+  expect(await ask({ user: 'ada', groups: ['ops'], more: 1 })).toMatchObject({ identity: { user: 'ada' } });
+  expect((await ask({ error: 'invalid_token', reason: 'it has expired' })).refusal?.status).toBe(401);
+  for (const [found, part] of [
+    [{ user: 5, groups: [] }, 'user must be a string'],
+    [{ groups: [] }, 'user is missing'],
+    [{ user: 'ada', groups: 'ops' }, 'groups must be an array of strings'],
+  ] as const)
+    await expect(ask(found)).rejects.toThrow(`what access.users returned: ${part}`);
+});
+
 test('the token must be the whole token', async () => {
   const access = { host: '127.0.0.1', tokens: () => [TOKEN] };
   const ask = async (authorization: string | undefined): Promise<number> =>

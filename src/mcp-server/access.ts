@@ -1,6 +1,7 @@
 // Access control of the HTTP server: Host, Origin and bearer token, checked before the body is read (SRV-5).
 
-import { orNothing } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
+import { formatFault, object, optional, readShape, string, strings } from '../core/shape.js';
 import { isSecret } from '../net/bearer.js';
 import type { TokenFault } from '../net/claims.js';
 import type { Identity } from './identity.js';
@@ -65,7 +66,13 @@ export interface Authentication {
   readonly refusal?: Refusal;
 }
 
-/** Finds who sent a request by its bearer token. */
+// Programs without types may return anything, and a rule about a user must not miss one.
+const IDENTITY = object(
+  { user: string, groups: optional(strings), issuer: optional(string), profile: optional(string) },
+  { unknown: 'drop' },
+);
+
+/** Finds who sent a request by its bearer token. Throws `usage` if `users` returns something else. */
 export async function authenticate(header: ReadHeader, access: AccessOptions): Promise<Authentication> {
   const { tokens, users } = access;
   if (tokens === undefined && users === undefined) return {};
@@ -73,7 +80,10 @@ export async function authenticate(header: ReadHeader, access: AccessOptions): P
   if (token === undefined) return { refusal: unauthorized(access) };
   if (tokens?.().some((one) => isSecret(token, one))) return {};
   const found = (await users?.(token)) ?? { error: 'invalid_token' as const, reason: 'it is not known' };
-  return 'error' in found ? { refusal: unauthorized(access, found) } : { identity: found };
+  if ('error' in found) return { refusal: unauthorized(access, found) };
+  const [fault] = readShape(IDENTITY, found).faults;
+  if (fault === undefined) return { identity: found };
+  throw new ToolError('usage', `what access.users returned: ${formatFault(fault)}`, { hint: fault.hint });
 }
 
 function unauthorized({ resource }: AccessOptions, fault?: TokenFault): Refusal {
