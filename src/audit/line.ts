@@ -7,6 +7,7 @@ import type { Json } from '../core/json.js';
 
 /** What every line of the log ends with (OBS-10). */
 export interface Link {
+  /** The number of the file and random letters: a chain is in no other file. */
   readonly chain: string;
   /** Counts the lines of the chain, from 1. */
   readonly seq: number;
@@ -16,6 +17,8 @@ export interface Link {
   readonly at: number;
   /** Set on a line before which the file did not end with a whole line. */
   readonly fresh?: true;
+  /** Files up to this number are removed next, because enough are kept. */
+  readonly pruned?: number;
 }
 
 /** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */

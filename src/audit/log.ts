@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import type { SinkSettings } from '../core/settings.js';
 import { makeDirectory } from '../files/make-directory.js';
 import { checkStateDirectory, findUnsafe, toFileError, unsafeState } from '../files/state.js';
-import { addNote, type Chain, createChain } from './chain.js';
+import { addNote, assertNotes, type Chain, createChain } from './chain.js';
 import { findSlowest } from './positions.js';
 import { MAX_LINE } from './record.js';
 
@@ -44,6 +44,8 @@ interface OpenFile {
   readonly inode: number;
   readonly device: number;
   readonly chain: Chain;
+  /** Older files that are removed once a line of this one says so (OBS-10). */
+  surplus: readonly number[];
 }
 
 // Of a line with its link and a note.
@@ -76,20 +78,21 @@ export function createAuditLog(directory: string): AuditLog {
     const newest = numbers.at(-1) ?? 0;
     const number = newest > after ? newest : after + 1;
     file = openFile(directory, number);
-    if (number > newest) follow(number, numbers, sizes);
+    if (number > newest && newest > 0) {
+      addNote(join(directory, notesName(newest)), { next: number }, O_CREAT);
+      file.surplus = findSurplus(numbers, sizes);
+    }
     return file;
   };
 
-  // Noted in this order, so that a crash in between is not taken for more (OBS-10).
-  const follow = (number: number, older: readonly number[], { keep, sinks = [] }: LogSizes): void => {
-    const newest = older.at(-1);
-    if (newest === undefined) return;
-    addNote(join(directory, notesName(newest)), { next: number }, O_CREAT);
+  const findSurplus = (numbers: readonly number[], { keep, sinks = [] }: LogSizes): readonly number[] => {
     const needed = findSlowest(directory, sinks)?.file ?? Number.POSITIVE_INFINITY;
-    const removed = older.slice(0, Math.max(0, older.length - keep)).filter((old) => old < needed);
-    if (removed.length === 0) return;
-    addNote(join(directory, notesName(number)), { pruned: removed.at(-1)! }, O_CREAT);
-    for (const name of removed.flatMap((old) => [fileName(old), notesName(old)])) tryUnlink(join(directory, name));
+    return numbers.slice(0, Math.max(0, numbers.length - keep)).filter((old) => old < needed);
+  };
+  const removeSurplus = (current: OpenFile): void => {
+    for (const name of current.surplus.flatMap((old) => [fileName(old), notesName(old)]))
+      tryUnlink(join(directory, name));
+    current.surplus = [];
   };
 
   // Reopens a file that was moved or removed, and rotates a full one.
@@ -110,7 +113,8 @@ export function createAuditLog(directory: string): AuditLog {
         const { current, size } = openCurrent(sizes);
         // A process that was killed while writing leaves a partial line; this one starts on its own line.
         const isWhole = size === endOfOurs || endsWhole(current.descriptor, size);
-        const linked = current.chain.link(line, size, !isWhole);
+        const pruned = current.surplus.at(-1);
+        const linked = current.chain.link(line, size, { ...(!isWhole && { fresh: true }), ...(pruned && { pruned }) });
         const bytes = Buffer.from(isWhole ? linked : `\n${linked}`);
         const written = writeSync(current.descriptor, bytes);
         if (written < bytes.length) {
@@ -122,6 +126,7 @@ export function createAuditLog(directory: string): AuditLog {
         // Removed while writing: the line is lost with the file.
         if (stats.nlink > 0) {
           current.chain.wrote(linked);
+          removeSurplus(current);
           return linked;
         }
         close();
@@ -135,7 +140,8 @@ export function createAuditLog(directory: string): AuditLog {
   return {
     append,
     reserve(sizes) {
-      openCurrent(sizes);
+      const { current } = openCurrent(sizes);
+      assertNotes(join(directory, notesName(current.number)));
       if (statSync(reserved, { throwIfNoEntry: false })?.size !== RESERVED) writeReserve(reserved);
     },
     close,
@@ -145,10 +151,11 @@ export function createAuditLog(directory: string): AuditLog {
 /** Returns the numbers of the log files, or of those with their notes, oldest first. */
 export function listFiles(directory: string, kind: 'jsonl' | 'chains' = 'jsonl'): number[] {
   try {
+    const nameOf = kind === 'jsonl' ? fileName : notesName;
     return readdirSync(directory)
-      .filter((name) => name.endsWith(`.${kind}`))
-      .map((name) => Number(/^(\d{6,15})\.\w+$/.exec(name)?.[1] ?? 0))
-      .filter((number) => number > 0)
+      .map((name) => ({ name, number: Number(/^\d{6,15}/.exec(name)?.[0] ?? 0) }))
+      .filter(({ name, number }) => number > 0 && name === nameOf(number))
+      .map(({ number }) => number)
       .sort((a, b) => a - b);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
@@ -184,8 +191,8 @@ function openFile(directory: string, number: number): OpenFile {
     throw unsafeState(path, stats);
   }
   if (stats.isFile()) {
-    const chain = createChain(join(directory, notesName(number)));
-    return { descriptor, number, path, inode: stats.ino, device: stats.dev, chain };
+    const chain = createChain(number, join(directory, notesName(number)));
+    return { descriptor, number, path, inode: stats.ino, device: stats.dev, chain, surplus: [] };
   }
   closeSync(descriptor);
   throw new Error(`${path} is not a regular file`);

@@ -38,15 +38,22 @@ export interface Verification {
   readonly problems: readonly AuditProblem[];
 }
 
+const CHAIN = /^([1-9]\d{0,14})\.\S+$/;
 const LINK = object(
-  { chain: text(), seq: integer(1), prev: nullable(text()), at: integer(), fresh: optional(oneOf(true)) },
+  {
+    chain: text('the number of a file, a dot and letters', CHAIN),
+    seq: integer(1),
+    prev: nullable(text()),
+    at: integer(),
+    fresh: optional(oneOf(true)),
+    pruned: optional(integer(1)),
+  },
   { unknown: 'drop' },
 );
 const BEGIN = object({ chain: text(), pid: integer(1), since: integer() });
 const LENGTH = object({ chain: text(), seq: integer(1), last: text(), torn: integer(), end: optional(oneOf(true)) });
 const NEXT = object({ next: integer(1) });
-const PRUNED = object({ pruned: integer(1) });
-const NOTE = either([BEGIN, LENGTH, NEXT, PRUNED], 'a note');
+const NOTE = either([BEGIN, LENGTH, NEXT], 'a note');
 
 interface Line {
   readonly number: number;
@@ -65,7 +72,6 @@ interface Notes {
   readonly begins: readonly Infer<typeof BEGIN>[];
   readonly lengths: readonly Infer<typeof LENGTH>[];
   readonly next: readonly number[];
-  readonly pruned: readonly number[];
   /** Lines that are no notes. */
   readonly damaged: readonly number[];
 }
@@ -82,7 +88,7 @@ const BRACE = 0x7d;
 export function verifyLog(directory: string): Verification {
   const numbers = listFiles(directory);
   const files = numbers.map((number) => ({ number, ...verifyFile(directory, number) }));
-  const pruned = Math.max(0, ...files.flatMap(({ notes }) => notes.pruned));
+  const pruned = Math.max(0, ...files.map((file) => file.pruned));
   const problems = [...files.flatMap((file) => file.problems), ...findRemoved(directory, files, pruned)];
   problems.sort((a, b) => (a.file === b.file ? (a.line ?? 0) - (b.line ?? 0) : a.file < b.file ? -1 : 1));
   const sum = (of: (file: (typeof files)[number]) => number): number =>
@@ -134,7 +140,9 @@ function verifyFile(directory: string, number: number) {
   for (const length of lengths) add(lengthsOf, length.chain, length);
   for (const chain of new Set([...read.chains.keys(), ...lengthsOf.keys()])) {
     const entries = read.chains.get(chain) ?? [];
-    if (begun.has(chain)) judgeChain(entries, lengthsOf.get(chain) ?? [], read.end, report);
+    const home = Number(CHAIN.exec(chain)?.[1] ?? number);
+    if (home !== number) report(entries[0]?.line ?? read.end, 'moved', `is of ${fileName(home)}`);
+    else if (begun.has(chain)) judgeChain(entries, lengthsOf.get(chain) ?? [], read.end, report);
     else report(entries[0]?.line ?? read.end, 'inserted', 'is of no process that wrote to this file');
   }
   for (const line of read.strange) report(line, 'inserted', 'is not a whole line of wield: it was changed or inserted');
@@ -148,6 +156,7 @@ function verifyFile(directory: string, number: number) {
     report(read.partial.at(-1)!, 'truncated', 'is not whole, although no process was interrupted');
   return {
     notes,
+    pruned: read.pruned,
     problems,
     lines: read.lines,
     partial: read.partial.length,
@@ -200,6 +209,7 @@ function readEntries(path: string) {
   let lines = 0;
   let end = 1;
   let firstEarly: number | undefined;
+  let pruned = 0;
   for (const { number, offset, bytes, isWhole } of readLines(path)) {
     end = number + 1;
     const found = isWhole ? parseLine(bytes) : undefined;
@@ -215,12 +225,13 @@ function readEntries(path: string) {
     waiting = [];
     if (skipped > 0) partial.push(number);
     lines++;
+    pruned = Math.max(pruned, link.pruned ?? 0);
     if (offset + skipped < link.at) firstEarly ??= number;
     add(chains, link.chain, { ...link, line: number, hash });
   }
   partial.push(...waiting.slice(-1));
   strange.push(...waiting.slice(0, -1));
-  return { chains, partial, strange, lines, end, firstEarly };
+  return { chains, partial, strange, lines, end, firstEarly, pruned };
 }
 
 // A process that was killed can leave the beginning of a line before that of another process.
@@ -245,7 +256,7 @@ function add<V>(lists: Map<string, V[]>, key: string, value: V): void {
 }
 
 function readNotes(path: string): Notes {
-  const notes = { begins: [], lengths: [], next: [], pruned: [], damaged: [] } as Lists<Notes>;
+  const notes = { begins: [], lengths: [], next: [], damaged: [] } as Lists<Notes>;
   for (const { number, bytes } of readLines(path)) {
     if (bytes.length === 0) continue;
     const { value } = readShape(
@@ -255,7 +266,6 @@ function readNotes(path: string): Notes {
     // What a process could not write to its end has no closing brace.
     if (value === undefined) bytes.at(-1) === BRACE && notes.damaged.push(number);
     else if ('next' in value) notes.next.push(value.next);
-    else if ('pruned' in value) notes.pruned.push(value.pruned);
     else if ('pid' in value) notes.begins.push(value);
     else notes.lengths.push(value);
   }

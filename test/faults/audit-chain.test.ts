@@ -152,6 +152,39 @@ describe('edits', () => {
     expect(verifyLog(directory).problems[0]).toMatchObject({ line: 2, kind: 'missing' });
   });
 
+  spec('OBS-10', 'files that were replaced, exchanged, repeated or removed as if they were old are found', () => {
+    const original = createDirectory();
+    writeLog(original);
+    const edits: Record<string, (move: (from: string, to: string) => void, directory: string) => void> = {
+      replaced: (copy) => copy('000001', '000003'),
+      repeated: (copy) => copy('000001', '000099'),
+      exchanged(copy) {
+        copy('000001', 'x');
+        copy('000002', '000001');
+        copy('x', '000002');
+      },
+      'removed as if they were old'(_, directory) {
+        appendFileSync(join(directory, '000004.chains'), '{"pruned":3}\n');
+        for (const name of ['000001', '000002', '000003'])
+          for (const kind of ['jsonl', 'chains']) rmSync(join(directory, `${name}.${kind}`), { force: true });
+      },
+    };
+    for (const [what, change] of Object.entries(edits)) {
+      const directory = createDirectory();
+      cpSync(original, directory, { recursive: true });
+      const copy = (from: string, to: string): void => {
+        for (const kind of ['jsonl', 'chains'])
+          cpSync(join(directory, `${from}.${kind}`), join(directory, `${to}.${kind}`));
+      };
+      change(copy, directory);
+      expect(verifyLog(directory).problems, what).not.toEqual([]);
+    }
+    const directory = createDirectory();
+    cpSync(original, directory, { recursive: true });
+    cpSync(join(directory, '000001.jsonl'), join(directory, '0000001.jsonl'));
+    expect(verifyLog(directory)).toMatchObject({ lines: 40, problems: [] });
+  });
+
   spec('OBS-10', 'removed and pruned files are told apart', () => {
     const directory = createDirectory();
     writeLog(directory, { rotateBytes: 1500, keep: 2 });
