@@ -35,12 +35,14 @@ export function describeSink({ file, url, syslog }: SinkSettings): string {
   return file ?? syslog ?? 'the OpenTelemetry endpoint';
 }
 
-/** Returns the sink that blocks calls and is furthest behind, and the file that it needs next. */
+/** Returns the sink that blocks calls and is furthest behind, and the file that it needs next. A new one needs none yet. */
 export function findSlowest(
   directory: string,
   sinks: readonly SinkSettings[],
 ): { readonly sink: SinkSettings; readonly file: number } | undefined {
-  const blocking = sinks.filter(({ full }) => full === 'block');
-  const found = blocking.map((sink) => ({ sink, file: readPosition(directory, sink)?.file ?? 0 }));
+  const found = sinks.flatMap((sink) => {
+    const position = sink.full === 'block' ? readPosition(directory, sink) : undefined;
+    return position === undefined ? [] : [{ sink, file: position.file }];
+  });
   return found.sort((a, b) => a.file - b.file)[0];
 }

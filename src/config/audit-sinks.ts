@@ -7,7 +7,7 @@ import { HOOK_ADDRESS } from './approvals.js';
 import { reference } from './openapi.js';
 
 const KINDS = ['file', 'url', 'syslog', 'otlp'] as const;
-const SYSLOG = /^(?:unix:\/\S+|(?:tcp|udp):\/\/[^\s/@]+:\d{1,5})$/;
+const SYSLOG = /^(?:unix:\/\S+|(?:tcp|udp):\/\/[^\s/@]+:0*[1-9]\d{0,4})$/;
 
 const sink: Shape<SinkSettings> = checked(
   object({
@@ -22,6 +22,7 @@ const sink: Shape<SinkSettings> = checked(
     if (KINDS.filter((kind) => given[kind] !== undefined).length !== 1)
       fail([], 'must have one of file, url, syslog and otlp');
     if (given.secret !== undefined && given.url === undefined) fail(['secret'], 'needs a url');
+    if (given.syslog?.includes('://') && !URL.canParse(given.syslog)) fail(['syslog'], 'is not an address with a port');
   },
   { oneOf: KINDS.map((kind) => ({ required: [kind] })), dependentRequired: { secret: ['url'] } },
 );

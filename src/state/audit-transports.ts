@@ -1,11 +1,14 @@
 // Sends lines of the audit log: to a file, to an address, to syslog, or as OpenTelemetry logs. Throws if they are not accepted.
 
-import { appendFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { connect, type NetConnectOpts } from 'node:net';
+import { basename, dirname, join } from 'node:path';
 import { orNothing, ToolError, toToolError } from '../core/error.js';
 import type { SinkSettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
 import { expandHome } from '../files/home.js';
+import { realPath } from '../files/within.js';
 import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
 import { runProcess } from '../process/spawn.js';
 import { toAttributes, toNanoseconds } from '../telemetry/otlp.js';
@@ -13,7 +16,7 @@ import { sendOtlp } from '../telemetry/send.js';
 import { readEndpoint, readResource, toFetchOptions } from '../telemetry/settings.js';
 import { MAX_BYTES, type PostOptions, post, readCredential, TIMEOUT_MS } from './post.js';
 
-type Options = PostOptions & { readonly signal: AbortSignal };
+type Options = PostOptions & { readonly directory: string; readonly signal: AbortSignal };
 
 // Facility 13, log audit, and severity 6, informational.
 const PRIORITY = 13 * 8 + 6;
@@ -21,7 +24,7 @@ const PRIORITY = 13 * 8 + 6;
 export async function sendLines(sink: SinkSettings, lines: readonly string[], options: Options): Promise<void> {
   const { world } = options;
   if (sink.file !== undefined) {
-    await appendFile(expandHome(sink.file, world.home), toNdjson(lines), { mode: 0o600 });
+    await appendLines(expandHome(sink.file, world.home), lines, options);
   } else if (sink.url !== undefined) {
     const { url, secret } = sink;
     const headers: Record<string, string> = { 'content-type': 'application/x-ndjson' };
@@ -33,6 +36,25 @@ export async function sendLines(sink: SinkSettings, lines: readonly string[], op
 }
 
 const toNdjson = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+
+async function appendLines(path: string, lines: readonly string[], { directory }: Options): Promise<void> {
+  const place = realPath(path) ?? join(realPath(dirname(path)) ?? '', basename(path));
+  if (dirname(place) === realPath(directory))
+    throw new ToolError('conflict', 'it is among the files of the log itself');
+  const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDWR } = constants;
+  // Does not wait for the reader of a pipe.
+  const file = await open(path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new ToolError('conflict', 'it is not a regular file');
+    const last = Buffer.alloc(1, '\n');
+    if (stats.size > 0) await file.read(last, 0, 1, stats.size - 1);
+    // A disk that was full has left a partial line.
+    await file.appendFile(last.toString() === '\n' ? toNdjson(lines) : `\n${toNdjson(lines)}`);
+  } finally {
+    await file.close();
+  }
+}
 
 async function sendSyslog(address: string, lines: readonly string[], options: Options): Promise<void> {
   const { world } = options;
@@ -67,11 +89,15 @@ async function sendToSocket(path: string, messages: readonly string[], lines: re
       throw new ToolError('unavailable', 'the program logger was not found', {
         hint: 'install it, or use tcp:// or udp://',
       });
-    const argv = [program, '--socket', path, '--tag', 'wield', '--priority', 'authpriv.info', '--size', `${MAX_BYTES}`];
-    const input = { argv, cwd: '/', environment: baseEnvironment(world, []), stdin: toNdjson(lines), signal };
+    const argv = [program, '--socket', path, '--socket-errors=on', '--tag', 'wield', '--prio-prefix'];
+    argv.push('--size', `${MAX_BYTES}`);
+    const stdin = toNdjson(lines.map((line) => `<${PRIORITY}>${line}`));
+    const input = { argv, cwd: '/', environment: baseEnvironment(world, []), stdin, signal };
     const outcome = await runProcess({ ...input, timeoutMs: TIMEOUT_MS, outputBytes: MAX_BYTES }, world);
-    if (outcome.ending !== 'exit' || outcome.exitCode !== 0)
-      throw new ToolError('unavailable', `logger: ${outcome.stderr.toString('utf8').trim() || outcome.ending}`);
+    const said = outcome.stderr.toString('utf8').trim();
+    // It ends with 0 even if the receiver is gone.
+    if (outcome.ending !== 'exit' || outcome.exitCode !== 0 || said !== '')
+      throw new ToolError('unavailable', `logger: ${said.split('\n')[0] || outcome.ending}`);
   }
 }
 

@@ -1,12 +1,12 @@
 // `[audit] sinks`: receivers of the audit log.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { logText } from '../../support/audit.js';
+import { logDirectory, logText } from '../../support/audit.js';
 import { json, wield } from '../../support/cli.js';
 import { hasProgram } from '../../support/machine.js';
 import { shellScript } from '../../support/shell-script.js';
@@ -173,6 +173,56 @@ describe('sinks of the configuration', () => {
     },
   );
 
+  specIf(
+    hasProgram('logger') && hasProgram('python3'),
+    'logger or python3 is missing; to run: install bsdutils and python3',
+    'OBS-11',
+    'a socket of datagrams whose receiver ends gets the rest when there is one again',
+    async () => {
+      const workspace = createCalling('');
+      for (let at = 0; at < 15; at++) await call(workspace);
+      const socket = join(workspace.home, 'log');
+      const program = `import os,socket,sys,time\ns=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM)\nif os.path.exists(sys.argv[1]): os.unlink(sys.argv[1])\ns.bind(sys.argv[1])\nprint("ready",flush=True)\nfor _ in range(int(sys.argv[2])):\n  print(s.recv(70000).decode(),flush=True)\n  time.sleep(float(sys.argv[3]))`;
+      const receive = async (count: number, pause: number) => {
+        const receiver = spawn('python3', ['-c', program, socket, `${count}`, `${pause}`]);
+        onTestFinished(() => void receiver.kill());
+        const received = { text: '', ended: new Promise((resolve) => receiver.once('close', resolve)) };
+        receiver.stdout.on('data', (chunk) => {
+          received.text += chunk;
+        });
+        await vi.waitFor(() => expect(received.text).toContain('ready'), 20_000);
+        return received;
+      };
+      const first = await receive(2, 0.05);
+      workspace.config(`[audit]\nsinks = [{ syslog = "unix:${socket}" }]\n`);
+      expect((await call(workspace)).stderr).toContain('could not be sent');
+      await first.ended;
+      const second = await receive(1000, 0);
+      await vi.waitFor(async () => {
+        await call(workspace);
+        for (const line of linesOf(workspace)) expect(second.text).toContain(line);
+      }, 30_000);
+    },
+  );
+
+  spec('OBS-11', 'a file is appended to on whole lines, and neither a pipe nor the log itself', async () => {
+    const workspace = createCalling('{ file = "~/copy.jsonl" }');
+    writeFileSync(join(workspace.home, 'copy.jsonl'), '{"cut":');
+    await call(workspace);
+    expect(readFileSync(join(workspace.home, 'copy.jsonl'), 'utf8').split('\n')).toEqual([
+      '{"cut":',
+      ...linesOf(workspace),
+      '',
+    ]);
+    execFileSync('mkfifo', [join(workspace.home, 'pipe')]);
+    workspace.config('[audit]\nsinks = [{ file = "~/pipe" }]\n');
+    expect((await call(workspace)).stderr).toContain('it is not a regular file');
+    workspace.config(`[audit]\nsinks = [{ file = "${logDirectory(workspace)}/000001.jsonl" }]\n`);
+    const before = linesOf(workspace).length;
+    expect((await call(workspace)).stderr).toContain('it is among the files of the log itself');
+    expect(linesOf(workspace)).toHaveLength(before + 2);
+  });
+
   spec('OBS-11', 'OpenTelemetry logs go to the address of its variables', async () => {
     const receiver = await listen();
     const workspace = createCalling('{ otlp = true }');
@@ -261,6 +311,16 @@ describe('sinks of the configuration', () => {
     },
   );
 
+  spec('OBS-11', 'calls do not wait for a new sink, which begins with the newest file', async () => {
+    const receiver = await listen();
+    const workspace = createCalling('');
+    workspace.config('[audit]\nrotate = "1KiB"\nkeep = 5\n');
+    for (let at = 0; at < 4; at++) await call(workspace);
+    workspace.config(`[audit]\nrotate = "1KiB"\nkeep = 1\nsinks = [{ url = "${receiver.url}", full = "block" }]\n`);
+    for (let at = 0; at < 3; at++) expect((await call(workspace)).status).toBe(0);
+    expect(receiver.lines.at(-1)).toBe(linesOf(workspace).at(-1));
+  });
+
   spec('OBS-11 POL-9', 'a project cannot name one, and an invalid one is reported', async () => {
     const receiver = await listen();
     const workspace = createCalling('');
@@ -272,5 +332,9 @@ describe('sinks of the configuration', () => {
     const refused = await call(workspace);
     expect(refused.status).toBe(5);
     expect(refused.stderr).toContain('audit.sinks');
+    for (const address of ['tcp://127.0.0.1:99999', 'udp://127.0.0.1:0']) {
+      workspace.config(`[audit]\nsinks = [{ syslog = "${address}" }]\n`);
+      expect((await call(workspace)).stderr).toContain('audit.sinks[0].syslog');
+    }
   });
 });
