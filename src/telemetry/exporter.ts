@@ -7,7 +7,7 @@ import type { World } from '../core/snapshot.js';
 import type { CreateFetch } from '../net/fetch.js';
 import type { MetricFamily, ReadMetrics } from './metric.js';
 import { type Resource, toMetrics, toSpanText, toTraces } from './otlp.js';
-import { type OtelSettings, type OtlpEndpoint, readResource, toFetchOptions } from './settings.js';
+import { type OtelSettings, type OtlpEndpoint, toFetchOptions } from './settings.js';
 import type { SpanQueue } from './tracer.js';
 
 export interface ExporterOptions {
@@ -50,7 +50,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     'telemetry.sdk.language': 'nodejs',
     'telemetry.sdk.version': options.version,
     'process.pid': process.pid,
-    ...readResource(world.env),
+    ...settings.resource,
   };
   // As bytes: objects and texts would be moved by the garbage collector until they are sent.
   let open: Buffer[] = [];

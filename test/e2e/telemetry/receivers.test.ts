@@ -121,13 +121,24 @@ describe.concurrent('a receiver', () => {
     expect(refused).toContain('unencrypted');
     expect(refused).not.toContain('key-of-4711');
     const { env } = await receiveOtlp();
-    expect(await run({ ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toContain('which wield does not send');
+    expect(
+      (await run({ ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).split('which wield does not send'),
+    ).toHaveLength(2);
     expect(await run({ OTEL_EXPORTER_OTLP_ENDPOINT: 'nonsense' })).toContain('OTEL_EXPORTER_OTLP_ENDPOINT is not');
     expect(await run({ ...env, OTEL_TRACES_SAMPLER: 'often' })).toContain('OTEL_TRACES_SAMPLER often is unknown');
     expect(await run({ ...env, OTEL_TRACES_EXPORTER: 'zipkin' })).toContain('wield has otlp and none');
-    expect(await run({ ...env, OTEL_BSP_MAX_QUEUE_SIZE: '-1' })).toContain(
-      'is not a whole number from 1; 2048 is used',
-    );
+    for (const [name, value, used] of [
+      ['OTEL_BSP_MAX_QUEUE_SIZE', '-1', 2048],
+      ['OTEL_METRIC_EXPORT_INTERVAL', '2592000000', 60_000],
+      ['OTEL_EXPORTER_OTLP_TIMEOUT', 'abc', 10_000],
+      ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', '99999999999', 10_000],
+    ] as const)
+      expect(await run({ ...env, [name]: value })).toBe(
+        `warning  telemetry: ${name} ${value} is not a whole number from 1 to 2147483647; ${used} is used\n`,
+      );
+    const undecodable = await run({ ...env, OTEL_EXPORTER_OTLP_HEADERS: 'a=100%,b=1' });
+    expect(undecodable).toContain('OTEL_EXPORTER_OTLP_HEADERS has a pair that is not name=value');
+    expect(undecodable).not.toContain('100%');
     const ratio = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' };
     expect(await run({ ...env, ...ratio })).toContain('is not a number from 0 to 1');
   });
