@@ -17,6 +17,8 @@ import { onLabels } from './approvals-sessions.js';
 
 const ACTIONS = ['list', 'show', 'approve', 'deny', 'revoke', 'sessions', 'clear'];
 const WITHOUT_ID = ['list', 'sessions'];
+// The flags of one action.
+const FLAG_OF = { 'all-like-this': 'approve', always: 'approve', reason: 'deny' };
 
 export const approvals: Verb = {
   name: 'approvals',
@@ -48,6 +50,16 @@ export const approvals: Verb = {
   async run(call) {
     const [action = 'list', id] = call.positionals;
     if (!ACTIONS.includes(action)) throw unknownChoice('action', action, ACTIONS, 'wield approvals');
+    if (WITHOUT_ID.includes(action) && id !== undefined)
+      throw usageError(
+        `wield approvals ${action} takes no id`,
+        `wield approvals show ${quoteOutside(id, 40)} shows one`,
+      );
+    for (const [flag, of] of Object.entries(FLAG_OF))
+      if (call.flags.has(flag) && action !== of)
+        throw usageError(`--${flag} is of wield approvals ${of}`, `leave it out`);
+    if (call.flags.has('all-like-this') && call.flags.has('always'))
+      throw usageError('--all-like-this and --always cannot be combined', 'leave out one of them');
     const isAboutSessions = action === 'sessions' || action === 'clear';
     const lists = isAboutSessions ? 'sessions' : 'list';
     if (!WITHOUT_ID.includes(action) && id === undefined) {

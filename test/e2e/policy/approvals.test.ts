@@ -208,6 +208,17 @@ describe('wield approvals', () => {
     expect(workspace.runs()).toEqual([]);
   });
 
+  spec('POL-6', 'a flag or id of another action is refused, and nothing is answered', async () => {
+    const workspace = createAskingWorkspace();
+    for (const args of [
+      ['deny', 'x', '--always'],
+      ['approve', 'x', '--reason', 'no'],
+      ['approve', 'x', '--all-like-this', '--always'],
+      ['list', 'x'],
+    ])
+      expect(await wield(workspace, ['approvals', ...args]), args.join(' ')).toMatchObject({ status: 2, stdout: '' });
+  });
+
   spec('POL-23', 'a standing approval is valid for its caller only', async () => {
     const workspace = createAskingWorkspace();
     await wield(workspace, ['approvals', 'approve', await askFor(workspace), '--always']);
