@@ -25,6 +25,8 @@ export interface Link {
 export interface AuditRecord extends Partial<Link> {
   readonly time: string;
   readonly pid: number;
+  /** When the process started, by the clock of the system: ids of processes are used again. */
+  readonly since: number;
   readonly call: string;
   readonly parent: string | null;
   readonly depth: number;
@@ -89,6 +91,4 @@ type Ending =
 /** The line that is written before a tool runs: if no record of its end follows, its process was killed (OBS-8). */
 export interface StartedRecord extends Omit<AuditRecord, Ending> {
   readonly started: string;
-  /** When the process started, by the clock of the system: ids of processes are used again. */
-  readonly since: number;
 }

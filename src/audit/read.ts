@@ -3,9 +3,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { nextTurn } from '../core/async.js';
-import { orNothing } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import { isAlive } from '../files/process-identity.js';
-import { checkParents, findUnsafe, unsafeState } from '../files/state.js';
+import { checkParents, findUnsafe, toFileError, unsafeState } from '../files/state.js';
 import { type AuditRecord, BEGINNINGS, type StartedRecord } from './line.js';
 import { fileName, listFiles } from './log.js';
 import { toInterrupted } from './record.js';
@@ -51,9 +51,7 @@ export function createAuditReader(directory: string) {
     const descriptor = tryOpen(path);
     if (descriptor === undefined) return;
     try {
-      const stats = fstatSync(descriptor);
-      if (!stats.isFile()) return;
-      const { size, ino: inode } = stats;
+      const { size, ino: inode } = fstatSync(descriptor);
       let position = positions.get(number);
       // Truncated or replaced: everything in it is new.
       if (position === undefined || position.inode !== inode || size < position.offset) {
@@ -120,8 +118,8 @@ function parseStarted(line: string): StartedRecord | undefined {
   return Number.isSafeInteger(value?.pid) && typeof value?.tool === 'string' ? value : undefined;
 }
 
-function keyOf({ pid, call }: Pick<AuditRecord, 'pid' | 'call'>): string {
-  return `${pid} ${call}`;
+function keyOf({ pid, since, call }: Pick<AuditRecord, 'pid' | 'since' | 'call'>): string {
+  return `${pid} ${since} ${call}`;
 }
 
 /** Opens a file of the log; undefined if there is none. Throws if another user could have written it. */
@@ -130,13 +128,17 @@ export function tryOpen(path: string): number | undefined {
     checkParents(path);
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const stats = fstatSync(descriptor);
-    if (findUnsafe(stats) === undefined) return descriptor;
+    if (findUnsafe(stats) === undefined && stats.isFile()) return descriptor;
     closeSync(descriptor);
-    throw unsafeState(path, stats);
+    if (findUnsafe(stats) !== undefined) throw unsafeState(path, stats);
+    throw new ToolError('io', `cannot read ${path}: it is not a regular file`, {
+      hint: 'move it away',
+      data: { path },
+    });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Removed since it was listed, or a link or socket.
     if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENXIO') return undefined;
-    throw error;
+    throw toFileError(error, 'read', path);
   }
 }

@@ -12,6 +12,8 @@ import type { AuditRecord, StartedRecord } from './line.js';
 export interface RecordContext {
   readonly now: number;
   readonly pid: number;
+  /** When the process started. */
+  readonly since: number;
   /** Of calls that belong to no other. */
   readonly session: string;
   readonly workdir: string;
@@ -49,8 +51,8 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
   };
 }
 
-export function toStarted(event: StartEvent, context: RecordContext, since: number): StartedRecord {
-  return { started: toTime(context), since, ...toDecided(event, context), ...toPlanned(event, context) };
+export function toStarted(event: StartEvent, context: RecordContext): StartedRecord {
+  return { started: toTime(context), ...toDecided(event, context), ...toPlanned(event, context) };
 }
 
 function toTime({ now }: RecordContext): string {
@@ -68,7 +70,7 @@ function toPlanned({ plan, input }: StartEvent, { hash }: RecordContext): Pick<A
   };
 }
 
-function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecord, 'started' | 'since' | Planned> {
+function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecord, 'started' | Planned> {
   const { caller, plan, verdict } = event;
   const tool = plan?.tool ?? event.tool;
   const isPlain = context.secrets.length === 0;
@@ -76,6 +78,7 @@ function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecor
     isPlain && text.length <= limit ? text : cutText(redactKnown(text, context.secrets), limit);
   return {
     pid: context.pid,
+    since: context.since,
     call: event.call,
     parent: event.parent ?? null,
     depth: event.depth,
@@ -106,7 +109,7 @@ function toSession({ session, door }: Caller, context: RecordContext, clean: (te
 }
 
 /** Returns the record of a call whose process ended before it did. */
-export function toInterrupted({ started, since: _, ...known }: StartedRecord): AuditRecord {
+export function toInterrupted({ started, ...known }: StartedRecord): AuditRecord {
   return {
     time: started,
     ...known,

@@ -62,7 +62,8 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
     `the audit log in ${directory} cannot be written: ${systemReason(error)}`;
   const toContext = ({ workdir, settings, secrets }: Snapshot): RecordContext => {
     const { contents } = settings.audit;
-    return { now: world.now(), pid, session, workdir, contents, secrets, hash: hashTexts };
+    since ??= startTime(pid) ?? 0;
+    return { now: world.now(), pid, since, session, workdir, contents, secrets, hash: hashTexts };
   };
 
   return {
@@ -88,9 +89,8 @@ export function createRecorder(options: RecorderOptions): AuditRecorder {
       const { audit } = snapshot.settings;
       // Of functions of this process and of texts only if it is required: they start nothing, and are many.
       if (!audit.required && !STARTING.has(event.plan?.kind)) return;
-      since ??= startTime(pid) ?? 0;
       try {
-        log.append(`${JSON.stringify(toStarted(event, toContext(snapshot), since))}\n`, audit);
+        log.append(`${JSON.stringify(toStarted(event, toContext(snapshot)))}\n`, audit);
       } catch (error) {
         const fault = unwritable(error);
         if (audit.required || event.verdict?.verdict === 'ask') throw notRecorded(fault);

@@ -1,6 +1,7 @@
 // `wield audit`: shows and follows the audit log.
 
 import type { AuditRecord } from '../../audit/line.js';
+import { createNewest } from '../../audit/newest.js';
 import { createAuditReader, parseRecord } from '../../audit/read.js';
 import { isRefused } from '../../audit/stats.js';
 import { pauseUnlessAborted } from '../../core/async.js';
@@ -59,19 +60,17 @@ export const audit: Verb = {
     const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
     const follow = flags.has('follow');
     const stats = flags.has('stats') ? createAuditStats() : undefined;
-    const records: AuditRecord[] = [];
+    const records = createNewest<AuditRecord>(limit);
     let found = 0;
     const take = (record: AuditRecord): void => {
       if (!matches(record)) return;
       stats?.add(record);
       if (stats !== undefined) return;
       found++;
-      records.push(record);
-      // Trimmed in batches: removing the first entry moves all others.
-      if (records.length >= 2 * limit) records.splice(0, records.length - limit);
+      records.add(record);
     };
     const unread = fleet ? await readFleetAudit(call, take) : reader.read(take);
-    const newest = records.slice(-Math.min(limit, records.length));
+    const newest = records.list();
     const skipped = unread ?? reader.skipped();
     if (stats !== undefined) {
       stats.print(call, skipped);
@@ -185,7 +184,8 @@ const AGO: Readonly<Record<string, number>> = {
 function parseSince(text: string, now: number): number {
   const ago = /^(\d{1,9})([smhdw])$/.exec(text);
   if (ago) return now - Number(ago[1]) * AGO[ago[2]!]!;
-  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  // A date alone would be midnight in UTC; the times shown are those of this place.
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text.length === 10 ? `${text}T00:00` : text) : Number.NaN;
   if (!Number.isNaN(time)) return time;
   throw usageError(
     `--since "${quoteOutside(text, 40)}" is not a time`,

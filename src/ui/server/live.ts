@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { AuditRecord } from '../../audit/line.js';
+import { createNewest } from '../../audit/newest.js';
 import { createAuditReader } from '../../audit/read.js';
 import { readRunning } from '../../audit/running.js';
 import { untilAborted } from '../../core/async.js';
@@ -102,19 +103,17 @@ function createLog(
 ) {
   const reader = createAuditReader(toolbox.state.audit.directory);
   const { workdir } = toolbox.workspace;
-  const rows = { own: [] as CallRow[], others: [] as CallRow[] };
+  const rows = { own: createNewest<CallRow>(MAX_ROWS), others: createNewest<CallRow>(MAX_ROWS) };
   let reading: Promise<void> | undefined;
   const add = (record: AuditRecord): void => {
     const recorded = record.pid === process.pid && recording.has(record.call) ? { recorded: record.call } : {};
     const row = { ...toRow(record, ids), ...recorded };
     ids.finish(record);
-    const kept = record.workdir === workdir ? rows.own : rows.others;
-    kept.push(row);
-    if (kept.length > 2 * MAX_ROWS) kept.splice(0, MAX_ROWS);
+    (record.workdir === workdir ? rows.own : rows.others).add(row);
     take(row, record);
   };
   return {
-    rows: (): readonly CallRow[] => [...rows.others.slice(-MAX_ROWS), ...rows.own.slice(-MAX_ROWS)],
+    rows: (): readonly CallRow[] => [...rows.others.list(), ...rows.own.list()],
     // UI-26: it may be large, and requests are answered while it is read.
     read(): Promise<void> {
       reading ??= reader.readInTurns(add).finally(() => {

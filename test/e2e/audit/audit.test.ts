@@ -21,6 +21,7 @@ const MODEL = { kind: 'model', door: 'mcp', name: 'cursor' } as const;
 const FIELDS = [
   'time',
   'pid',
+  'since',
   'call',
   'parent',
   'depth',
@@ -355,6 +356,13 @@ describe('wield audit', () => {
     expect(await only('--since', new Date(Date.now() + 3_600_000).toISOString())).toEqual([]);
     expect(await only('--since', '2020-01-01')).toHaveLength(4);
     expect(await only('--tool', 'deploy', '--denied', '--caller', 'cli')).toEqual([]);
+    // A date is that of this place, like the times that are shown.
+    const there = { env: { TZ: 'Etc/GMT-14' } };
+    const [month, day, year] = new Date().toLocaleDateString('en-US', { timeZone: 'Etc/GMT-14' }).split('/');
+    const today = `${year}-${month!.padStart(2, '0')}-${day!.padStart(2, '0')}`;
+    expect(toolsOf(await wield(workspace, ['audit', '--json', '--since', today], there))).toEqual(
+      toolsOf(await wield(workspace, ['audit', '--json', '--since', `${today}T00:00`], there)),
+    );
   });
 
   spec('OBS-3', 'rejects invalid arguments', async () => {
