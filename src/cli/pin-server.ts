@@ -5,6 +5,7 @@ import type { Scope } from '../clients/client.js';
 import type { JsonObject } from '../core/json.js';
 import { spellOut } from '../core/text.js';
 import type { ServerEntry } from '../core/upstream.js';
+import { withInstallLock } from '../install/lock.js';
 import { changeLockedServers, LOCK_NAME, type LockedServer, readLockedServers } from '../install/lock-file.js';
 import type { NodeToolbox } from '../node.js';
 import { expandWithSecrets } from '../upstream/entries/expand.js';
@@ -13,7 +14,7 @@ import { assertHarmless } from '../upstream/pins/advisories.js';
 import { describePackage, findPackage, isExact, type RunPackage } from '../upstream/pins/package.js';
 import { type Resolved, resolvePackage } from '../upstream/pins/resolve.js';
 import { type InstallOptions, installPin } from '../upstream/pins/start.js';
-import { withInstalling } from './installing.js';
+import { readInstalled } from './installing.js';
 import { printWarning } from './print.js';
 import { showTransient } from './status-line.js';
 import type { VerbCall } from './verb.js';
@@ -83,7 +84,7 @@ export async function lockServer(call: VerbCall, name: string, scope: Scope, pin
   const file = lockOf(scope, call.toolbox());
   const locked: LockedServer[] = pin === undefined ? [] : [toLocked(name, pin)];
   if (pin === undefined && !readLockedServers(file).some((one) => one.name === name)) return;
-  await withInstalling(call, async () =>
+  await withInstallLock(await readInstalled(call), async () =>
     changeLockedServers(file, (servers) => [...servers.filter((one) => one.name !== name), ...locked]),
   );
 }

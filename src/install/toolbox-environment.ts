@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertPerson } from '../core/caller.js';
+import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
@@ -18,7 +19,10 @@ export interface ReadableToolbox {
     readonly world: World;
     readonly helper: Pick<ProcessHelper, 'start'>;
   };
-  readonly state: { configuration(): { readonly settings: Settings }; readonly network: Network };
+  readonly state: {
+    configuration(): { readonly settings: Settings; readonly fault: string | undefined };
+    readonly network: Network;
+  };
   readonly workspace?: { readonly workdir: string };
 }
 
@@ -31,9 +35,17 @@ export interface InstallingToolbox extends ReadableToolbox {
 
 type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'approveHooks' | 'acceptSigner'>;
 
-/** Throws `denied` in a process that a tool started: only a person may install (A44). */
+/**
+ * Throws `denied` in a process that a tool started: only a person may install (A44). So it does if the configuration is
+ * invalid: its lists of sources and signers may be missing (POL-9).
+ */
 export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields): InstallEnvironment {
   assertPerson(toolbox.machine.insideCall, 'installing');
+  const { fault } = toolbox.state.configuration();
+  if (fault !== undefined)
+    throw new ToolError('denied', `the configuration is invalid (${fault})`, {
+      hint: 'fix that file; until then nothing is installed',
+    });
   return { ...readFields(toolbox), ...own, pinTools: (items) => pinTools(toolbox, items) };
 }
 

@@ -1,11 +1,11 @@
 // Ways around the lists of servers and sources that a company allows: spellings, names, entries, files and redirects.
 
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../support/cli.js';
 import { listen } from '../support/http.js';
-import { createInstallWorkspace } from '../support/install.js';
+import { createInstallWorkspace, DETECT, writeFiles } from '../support/install.js';
 import { type ManagedWorkspace, withManaged } from '../support/managed.js';
 import { spec } from '../support/spec.js';
 import { configureServers, countedServer } from '../support/upstream-servers.js';
@@ -374,4 +374,46 @@ describe.concurrent('sources', () => {
       message: expect.stringContaining('evil.example'),
     });
   });
+
+  const MISTAKES = [
+    'allow = "github.com/acme/*"',
+    'signers = "x"',
+    'signers = [1]',
+    'signers = {}',
+    'signerz = ["x"]',
+    'alow = ["github.com/acme/*"]',
+    'allow = ["github.com/acme/*"',
+  ];
+  const invalid = ['[source]\nallow = ["github.com/acme/*"]\n', ...MISTAKES.map((line) => `[sources]\n${line}\n`)];
+
+  spec('POL-42 POL-9', 'a list with a mistake installs nothing and runs no hook, and hides nothing installed', () =>
+    withManaged('', async (workspace) => {
+      const skill = (name: string, files = {}): string => {
+        writeFiles(join(workspace.home, name), { ...DETECT, ...files });
+        return join(workspace.home, name);
+      };
+      const run = async (...args: readonly string[]) => json(await wield(workspace, [...args, '--json']));
+      const ran = join(workspace.home, 'ran');
+      const evil = skill('evil', { 'wield.toml': `[[hooks]]\nrun = "touch ${ran}"\n` });
+      expect(await run('add', skill('ours'), '--yes')).toMatchObject({ ok: true });
+      for (const text of invalid)
+        for (const write of [workspace.config, (one: string) => workspace.manage('config.toml', one)]) {
+          write(text);
+          const message = expect.stringMatching(/^the configuration is invalid \(\/\S+config\.toml:\d/);
+          for (const args of [['add', evil], ['install', '--all'], ['upgrade'], ['sync'], ['uninstall', 'detect']])
+            expect([text, args, await run(...args, '--yes', '--run-hooks')]).toMatchObject([
+              text,
+              args,
+              { ok: false, error: { code: 'denied', message } },
+            ]);
+          expect((await run('list', '--sources')).sources).toHaveLength(1);
+          expect(await run('hooks', 'list')).toMatchObject({ ok: true });
+          expect(await run('verify')).toMatchObject({ ok: true });
+          write('');
+        }
+      expect(existsSync(ran)).toBe(false);
+      expect(await run('add', evil, '--yes', '--run-hooks', '--register-only')).toMatchObject({ ok: true });
+      expect(existsSync(ran)).toBe(true);
+    }),
+  );
 });

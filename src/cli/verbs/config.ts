@@ -87,8 +87,10 @@ async function configHomes(call: VerbCall): Promise<number> {
   }
   if (dryRun && json) return printJson(terminal, { ok: true, dryRun, homes, file: edit.file.path, linked: later });
   if (dryRun || !(await confirm(call, 'Change the agent homes?', edit.file.path))) return 0;
-  const file = writeHomes(toolbox, homes);
-  const fixed = await withInstalling(call, repairInstalled);
+  const { file, fixed } = await withInstalling(call, async (environment) => ({
+    file: writeHomes(toolbox, homes),
+    fixed: await repairInstalled({ ...environment, homes: agentHomes(homes, world) }),
+  }));
   if (json) return printJson(terminal, { ok: true, dryRun, homes, file, linked: fixed });
   terminal.out(`  ${action === 'add' ? 'added  ' : 'removed'}  ${sanitize(home)}  in ${sanitize(file)}\n`);
   for (const link of fixed.flatMap(({ links }) => links)) terminal.out(`  linked   ${sanitize(link)}\n`);

@@ -41,20 +41,19 @@ interface ListedHook {
   readonly state: SourceRecord['hooks'] | 'not installed' | null;
 }
 
-function list(call: VerbCall, target: string | undefined): Promise<number> {
+async function list(call: VerbCall, target: string | undefined): Promise<number> {
   const { terminal, json, cwd } = call;
-  return withInstalling(call, async (environment) => {
-    const id = target === undefined ? undefined : findSource(target, loadSources(environment.paths), cwd).id;
-    const all = listHooks(loadInventory(environment)).filter(({ source }) => id === undefined || source === id);
-    if (json) return printJson(terminal, { ok: true, hooks: all });
-    if (all.length === 0) terminal.out('  no hooks\n');
-    for (const { source, item, event, run, state } of all) {
-      const where = `${source}${item === null ? '' : `#${item}`}`;
-      terminal.out(`  ${spellOut(where)}  ${event}${state === null ? '' : `, ${state}`}\n`);
-      for (const line of run.split('\n')) terminal.out(`      ${spellOut(line)}\n`);
-    }
-    return 0;
-  });
+  const environment = await readInstalled(call);
+  const id = target === undefined ? undefined : findSource(target, loadSources(environment.paths), cwd).id;
+  const all = listHooks(loadInventory(environment)).filter(({ source }) => id === undefined || source === id);
+  if (json) return printJson(terminal, { ok: true, hooks: all });
+  if (all.length === 0) terminal.out('  no hooks\n');
+  for (const { source, item, event, run, state } of all) {
+    const where = `${source}${item === null ? '' : `#${item}`}`;
+    terminal.out(`  ${spellOut(where)}  ${event}${state === null ? '' : `, ${state}`}\n`);
+    for (const line of run.split('\n')) terminal.out(`      ${spellOut(line)}\n`);
+  }
+  return 0;
 }
 
 function listHooks({ sources, installed }: Inventory): ListedHook[] {
