@@ -182,6 +182,7 @@ function checkMetadata(item: SourceItem, { tree, fix, add, warn }: SourceCheck):
 
 /** Finds hard-coded store paths, which break under a namespace and on other machines; replaces them by tokens. */
 function checkStorePaths(item: SourceItem, { items }: Scan, { tree, fix, warn }: SourceCheck): void {
+  if (item.content !== undefined) return;
   const root = rootOf(item, tree);
   for (const { path, from } of filesOf(item, tree)) {
     // A link is reported and fixed as the file it leads to.

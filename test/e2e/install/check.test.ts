@@ -73,3 +73,14 @@ spec('INS-33', 'exits 0 on warnings alone, and --fix fixes only what needs no de
   );
   expect(left).toEqual([expect.stringContaining('tool/other'), expect.stringContaining('duplicate-tooling')]);
 });
+
+spec('INS-33', 'a server of a plugin has no file of its own to check', async () => {
+  const workspace = createInstallWorkspace();
+  const source = workspace.source('plugin', {
+    '.claude-plugin/plugin.json':
+      '{"name":"alpha","mcpServers":{"notes":{"type":"http","url":"http://127.0.0.1:9/mcp"}}}',
+    'skills/one/SKILL.md': skill('one'),
+  });
+  const run = await workspace.run('check', source, '--json');
+  expect([run.status, json(run).findings]).toEqual([0, []]);
+});
