@@ -2,6 +2,7 @@
 
 import { exitStatus } from '../core/error.js';
 import { count, quoteOutside, sanitize, shortenPath, spellOut } from '../core/text.js';
+import { assertUsable } from '../install/apply/apply.js';
 import type { AppliedItem } from '../install/apply/stage.js';
 import { withCopiedSources } from '../install/copied-sources.js';
 import type { Hook, InstallEnvironment, InstallProgress } from '../install/environment.js';
@@ -81,12 +82,15 @@ export function withInstalling<T>(
 /** Asks one question for a plan and its hooks (HOOK-2); `--yes` alone runs no hook. */
 export async function confirmPlan(
   call: VerbCall,
-  { planned, hooks }: InstallPlan,
-  { environment }: Inventory,
+  plan: InstallPlan,
+  inventory: Inventory,
   agree: AgreeToHooks,
   declined?: string,
 ): Promise<boolean> {
+  const { planned, hooks } = plan;
+  const { environment } = inventory;
   const isAsked = !call.flags.has('yes');
+  if (isAsked) await assertUsable(plan, inventory);
   const pending = isAsked ? pendingHooks(hooks, environment.paths) : [];
   showHooks(call.terminal, pending);
   const what = planned.length === 1 ? 'it' : planned.length === 2 ? 'both' : `all ${planned.length}`;

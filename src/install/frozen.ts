@@ -48,9 +48,9 @@ export async function installFrozen(
       // Items of one source can be from different commits.
       const commits = new Set([source.commit, ...source.items.map(({ commit }) => commit)]);
       for (const commit of source.kind === 'local' ? [null] : commits) {
-        const fetched = await fetchLocked({ ...record, commit }, environment);
+        const fetched = { ...(await fetchLocked({ ...record, commit }, environment)), pin: source.pin };
         sources.push(...loadSourceTrees([fetched], environment));
-        if (source.kind === 'local' || commit === source.commit) records.push({ ...fetched, pin: source.pin });
+        if (source.kind === 'local' || commit === source.commit) records.push(fetched);
       }
     }
     const inventory: Inventory = { ...loadInventory(environment), sources };
@@ -59,7 +59,7 @@ export async function installFrozen(
     const plan = planLocked(found, wanted, inventory, differences);
     if (differences.length > 0) throw differs(file, differences);
     if (!(await agree(plan, inventory))) {
-      const applied = previewPlan(plan, inventory);
+      const applied = await previewPlan(plan, inventory);
       saveAll(before, environment);
       return { plan, applied, inventory, done: false };
     }

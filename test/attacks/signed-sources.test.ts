@@ -111,6 +111,33 @@ describe.concurrent('signed sources', () => {
     writeFileSync(join(other.dir, 'wield.lock'), readFileSync(join(workspace.wieldHome, 'wield.lock')));
     await other.json('install', '--frozen', '--yes');
     expect((await other.json('show', '--source', 'repo')).source.signer).toMatchObject({ key: ada.key, of: 'tag' });
+    // The tag that was fetched is verified again.
+    await other.json('install', 'scan', '--force', '--yes');
+  });
+
+  specIf(hasSsh, NO_SSH, 'INS-93', 'installs nothing of a source that was added before a list', async () => {
+    const workspace = createInstallWorkspace();
+    const ada = createSshKey(workspace, 'ada');
+    const hook = { 'tools/detect/TOOL.md': '---\ndescription: Detect.\nbin: detect.sh\ninstall: echo hook\n---\n' };
+    const url = workspace.repository('repo', { ...WORKED, ...hook });
+    await workspace.json('add', url, '--yes', '--register-only');
+    workspace.config(`[sources]\nsigners = ["${ada.file}"]\n`);
+    for (const args of [['--yes'], ['--yes', '--force'], ['--dry-run'], ['--yes', '--run-hooks']])
+      expect(await workspace.fail('install', 'detect', ...args)).toMatchObject({
+        code: 'integrity',
+        message: expect.stringMatching(/^the commit [0-9a-f]{12} of \S+ is not signed$/),
+      });
+    const asked = await atTerminal(workspace, 'y\n', 'install', 'detect');
+    expect([asked.status, asked.stderr.includes('echo hook')]).toEqual([7, false]);
+    expect((await workspace.fail('upgrade', '--offline', '--yes', 'detect')).code).toBe('not_found');
+    // A commit or tag that is signed can be installed once it is fetched.
+    commitSigned(workspace, 'repo', ada);
+    await workspace.json('upgrade', '--fetch-only', 'repo');
+    expect((await workspace.json('install', 'scan', '--yes', '--run-hooks')).items).toHaveLength(2);
+    const eve = createSshKey(workspace, 'eve');
+    workspace.config(`[sources]\nsigners = ["${eve.file}"]\n`);
+    const forced = await workspace.fail('install', 'scan', '--yes', '--force', '--run-hooks');
+    expect(forced.message).toContain(`is signed by ${ada.key}, which is not an allowed signer`);
   });
 
   specIf(hasGpg, NO_GPG, 'INS-93', 'verifies OpenPGP signatures by fingerprint, and refuses expired keys', async () => {

@@ -66,10 +66,11 @@ export const install: Verb = {
         .map((name) => findSource(name, loadSources(environment.paths), call.cwd).id);
       const plan = planInstall({ refs: positionals, sources, all, force: flags.has('force') }, inventory);
       const { planned, hooks } = plan;
+      const preview = dryRun ? await previewPlan(plan, inventory) : undefined;
       if (!json && (dryRun || !flags.has('yes'))) showPlan(terminal, plan, inventory);
       if (!json && dryRun) showHooks(terminal, hooks);
       if (!dryRun && planned.length > 0 && !(await confirmPlan(call, plan, inventory, agree))) return 0;
-      const applied = dryRun ? previewPlan(plan, inventory) : await applyPlan(plan, flags.has('force'), inventory);
+      const applied = preview ?? (await applyPlan(plan, flags.has('force'), inventory));
       const refused = plan.refused.map(toRefusedJson);
       if (json) {
         const items = applied.map(toAppliedJson);

@@ -71,7 +71,7 @@ export const upgrade: Verb = {
       const inventory = loadInventory(environment);
       const plan = planUpgrade(positionals, flags.has('force'), inventory);
       const { hooks, removed } = plan;
-      let items: readonly AppliedItem[] = previewPlan(plan, inventory);
+      let items: readonly AppliedItem[] = await previewPlan(plan, inventory);
       if (!json) {
         printPreview(terminal, items, plan, inventory);
         if (items.length + removed.length === 0)

@@ -14,14 +14,28 @@ import { uninstallHook } from '../plan/hooks.js';
 import type { PlannedItem } from '../plan/plan-items.js';
 import type { InstallPlan } from '../plan/plans.js';
 import { assertSourceAllowed } from '../sources/allowed.js';
+import { assertSigned } from '../sources/signature.js';
 import type { InstalledItem } from '../state.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';
 import { commit, type FileEdit } from './commit.js';
 import { beginTransaction, collectGarbage, endTransaction, isModified } from './objects.js';
 import { type AppliedItem, type FindHook, type StagedItem, stageAll, writeAndDiff } from './stage.js';
 
+/** Throws unless the sources of a plan are allowed, and signed: they may have been added before a list (POL-42, INS-93). */
+export async function assertUsable(
+  { planned }: Pick<InstallPlan, 'planned'>,
+  { environment }: Inventory,
+): Promise<void> {
+  for (const record of new Set(planned.map(({ source }) => source.record))) {
+    assertSourceAllowed(record, environment);
+    await assertSigned(record, environment);
+  }
+}
+
 /** Returns the changes of a plan without building or changing anything. */
-export function previewPlan({ planned }: InstallPlan, inventory: Inventory): AppliedItem[] {
+export async function previewPlan(plan: InstallPlan, inventory: Inventory): Promise<AppliedItem[]> {
+  await assertUsable(plan, inventory);
+  const { planned } = plan;
   const { paths } = inventory.environment;
   const transaction = beginTransaction(paths);
   try {
@@ -59,8 +73,7 @@ export async function applyPlan(
   if (planned.length === 0 && removed.length === 0 && files.length === 0) return [];
   const { environment, installed } = inventory;
   const { paths } = environment;
-  // A source may have been added before a list.
-  for (const { source } of planned) assertSourceAllowed(source.record, environment);
+  await assertUsable(plan, inventory);
   if (!force) assertUnmodified(planned, paths);
   const asides = findAsides(
     plan,

@@ -67,7 +67,7 @@ export async function importMind(
     const replaces = findReplaced(plan, found, state, left);
     const sources = [...new Set(ids.values())];
     if (!(await agree({ plan, sources, left, inventory })))
-      return { sources, items: previewPlan(plan, inventory), left, done: false };
+      return { sources, items: await previewPlan(plan, inventory), left, done: false };
     const before = readTextFile(paths.sourcesFile) ?? null;
     const after = printSources(records);
     const registry = sources.length === 0 || before === after ? [] : [{ path: paths.sourcesFile, before, after }];

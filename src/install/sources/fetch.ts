@@ -16,7 +16,7 @@ import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
 import { scanRecord } from './load.js';
 import { loadManifest } from './load-manifest.js';
 import type { Scan } from './scan.js';
-import { describeSigner, findSigner, needsSignature } from './signature.js';
+import { describeSigner, findSigner, needsSignature, unsigned } from './signature.js';
 
 export interface FetchOptions {
   /** Accepts a tag that moved, and another signer. */
@@ -121,12 +121,6 @@ async function assertSameSigner(
   throw new ToolError('integrity', `${id} was signed by ${describeSigner(before!)}, and ${now}`, {
     hint: `find out why${signer === null ? ', or list who may sign it in [sources] signers' : ''}; wield upgrade --fetch-only ${id} --accept accepts it`,
     data: { before, now: signer },
-  });
-}
-
-function unsigned({ id }: SourceRecord): ToolError {
-  return new ToolError('integrity', `${id} is a bundle, which has no signature that can be verified`, {
-    hint: 'add its repository instead; the configuration or --signer requires signatures',
   });
 }
 

@@ -74,6 +74,22 @@ export function needsSignature(
   return kind !== 'local' && signers.length + sourceSigners.length > 0;
 }
 
+/** Throws `integrity` unless the registered commit has the signature that is required now (INS-93). */
+export async function assertSigned(record: SourceRecord, environment: InstallEnvironment): Promise<void> {
+  if (!needsSignature(record, environment)) return;
+  if (record.kind === 'bundle') throw unsigned(record);
+  const { commit, directory, pin } = record;
+  const { git: gitDirectory } = clonePaths(environment.paths, directory!, commit);
+  const tag = pin?.to === 'tag' || pin?.to === 'ref' ? pin.name : undefined;
+  await findSigner(record, { gitDirectory, commit: commit!, tag }, environment);
+}
+
+export function unsigned({ id }: SourceRecord): ToolError {
+  return new ToolError('integrity', `${id} is a bundle, which has no signature that can be verified`, {
+    hint: 'add its repository instead; the configuration or --signer requires signatures',
+  });
+}
+
 export interface Signed {
   readonly gitDirectory: string;
   readonly commit: string;
