@@ -1,6 +1,6 @@
 // Shared by the install verbs: context, confirmation, and printing of plans and results.
 
-import { exitStatus } from '../core/error.js';
+import { exitStatus, type ToolError } from '../core/error.js';
 import { count, quoteOutside, sanitize, shortenPath, spellOut } from '../core/text.js';
 import { assertUsable } from '../install/apply/apply.js';
 import type { AppliedItem } from '../install/apply/stage.js';
@@ -155,13 +155,17 @@ export function showPlan(terminal: Terminal, { planned, kept }: InstallPlan, inv
   for (const { item, why } of kept) terminal.err(`  keep     ${item.kind} ${item.effective}: ${why}\n`);
 }
 
+interface Refused {
+  readonly refused: readonly { readonly error: ToolError }[];
+}
+
 /** Returns the exit status of a plan: 0, unless some of its items cannot be installed. */
-export function statusOf({ refused }: InstallPlan): number {
+export function statusOf({ refused }: Refused): number {
   return refused.length === 0 ? 0 : exitStatus(refused[0]!.error.code);
 }
 
 /** Returns the beginning of the JSON document of a plan; its error is that of the first item that cannot be installed. */
-export function outcomeOf({ refused }: Pick<InstallPlan, 'refused'>) {
+export function outcomeOf({ refused }: Refused) {
   return refused.length === 0 ? { ok: true } : { ok: false, error: refused[0]!.error.toJSON() };
 }
 

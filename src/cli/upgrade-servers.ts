@@ -8,6 +8,7 @@ import type { JsonObject } from '../core/json.js';
 import { sanitize, spellOut } from '../core/text.js';
 import { mayStart, type StdioServer } from '../core/upstream.js';
 import { type LockedServer, readLockedServers } from '../install/lock-file.js';
+import type { Failure } from '../install/sources/fetch.js';
 import type { NodeToolbox } from '../node.js';
 import { readServer } from '../upstream/entries/entry.js';
 import type { ToolDifference } from '../upstream/index.js';
@@ -34,7 +35,7 @@ export interface NewerServer extends Pinned {
 export interface FoundServers {
   readonly newer: readonly NewerServer[];
   /** Those whose registry could not be asked, or has other bytes for the pinned version. */
-  readonly failed: readonly { readonly name: string; readonly error: ToolError }[];
+  readonly failed: readonly Failure[];
 }
 
 /** Returns the pinned servers in files that wield writes. */
@@ -80,7 +81,7 @@ export function chooseServers(call: VerbCall, names: readonly string[]): string[
 export async function findNewerServers(call: VerbCall, names: readonly string[] = []): Promise<FoundServers> {
   const toolbox = call.toolbox();
   const newer: NewerServer[] = [];
-  const failed: { name: string; error: ToolError }[] = [];
+  const failed: Failure[] = [];
   for (const one of listPinned(toolbox)) {
     const { server, scope, asked } = one;
     const { name, integrity } = server;
@@ -210,8 +211,14 @@ async function movePin(call: VerbCall, { server, scope, pin, entry, asked }: New
   if (changed.length > 0) await upstreams.approve(changed.map(({ tool }) => tool));
 }
 
-/** Prints the servers whose registry could not be asked. */
-export function printFailed({ terminal, json }: VerbCall, failed: FoundServers['failed']): void {
-  for (const { name, error } of json ? [] : failed)
+/** Prints the servers whose registry could not be asked, or the sources that could not be fetched. */
+export function printFailed({ terminal, json }: VerbCall, failed: readonly Failure[]): void {
+  for (const { name, error } of json ? [] : failed) {
     terminal.err(`  ${terminal.paint('red', 'failed', 'err')}   ${spellOut(name)}: ${sanitize(error.message)}\n`);
+    if (error.hint !== undefined) terminal.err(`           ${sanitize(error.hint)}\n`);
+  }
+}
+
+export function toFailedJson(failed: readonly Failure[]) {
+  return failed.map(({ name, error }) => ({ name, error: error.toJSON() }));
 }

@@ -16,7 +16,7 @@ import { type ItemKind, itemKey } from './manifest/item-name.js';
 import { isRebuilt, type PlannedItem, planItems } from './plan/plan-items.js';
 import { findAvailable } from './plan/plans.js';
 import { removeUnusedClones } from './sources/clones.js';
-import { fetchSource } from './sources/fetch.js';
+import { type Failure, fetchSource, forEachSource } from './sources/fetch.js';
 import { availableKey, loadSourceTrees } from './sources/load.js';
 import { type InstalledItem, loadInstalled, loadSources, type SourceRecord } from './state.js';
 import { type ReadableToolbox, toReadOnlyEnvironment } from './toolbox-environment.js';
@@ -137,8 +137,14 @@ interface OutdatedItem extends ItemStatus {
 
 const NEWER: readonly ItemState[] = ['upstream changed', 'renamed', 'pending', 'gone upstream'];
 
+interface Outdated {
+  readonly items: readonly OutdatedItem[];
+  /** The sources that could not be fetched. */
+  readonly failed: readonly Failure[];
+}
+
 /** Fetches the sources of installed items, and returns what is newer; hooks do not run, and the registered commits stay. */
-export async function findOutdated(environment: InstallEnvironment): Promise<readonly OutdatedItem[]> {
+export async function findOutdated(environment: InstallEnvironment): Promise<Outdated> {
   const { paths } = environment;
   const quiet: InstallEnvironment = {
     ...environment,
@@ -150,16 +156,20 @@ export async function findOutdated(environment: InstallEnvironment): Promise<rea
   try {
     const inventory = loadInventory(quiet);
     const used = new Set(inventory.installed.items.map(({ source }) => source));
-    const newest: SourceRecord[] = [];
-    for (const record of records) {
-      const isFetched = used.has(record.id) && record.kind !== 'local';
-      newest.push(isFetched ? (await fetchSource(record, record, quiet)).record : record);
-    }
-    return readStatus({ ...inventory, sources: loadSourceTrees(newest, quiet) }).flatMap((status) => {
+    const unsaved: SourceRecord[] = [];
+    const { failed } = await forEachSource(
+      records.filter(({ id, kind }) => used.has(id) && kind !== 'local'),
+      async (record) => {
+        unsaved.push((await fetchSource(record, record, quiet, { unsaved })).record);
+      },
+    );
+    const newest = records.map((record) => unsaved.find(({ id }) => id === record.id) ?? record);
+    const items = readStatus({ ...inventory, sources: loadSourceTrees(newest, quiet) }).flatMap((status) => {
       const states = status.states.filter((state) => NEWER.includes(state));
       const latest = newest.find(({ id }) => id === status.item.source)?.commit ?? null;
       return states.length === 0 ? [] : [{ ...status, states, latest }];
     });
+    return { items, failed };
   } finally {
     removeUnusedClones(paths, records);
   }

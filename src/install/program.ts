@@ -17,7 +17,7 @@ import {
   planUpgrade,
 } from './plan/plans.js';
 import { addSource } from './sources/add.js';
-import { dropSource, syncSource } from './sources/fetch.js';
+import { dropSource, forEachSource, syncSource } from './sources/fetch.js';
 import { findSource, findWithNested } from './sources/load.js';
 import { loadSources, type SourceRecord } from './state.js';
 import { type InstallingToolbox, toInstallEnvironment } from './toolbox-environment.js';
@@ -63,7 +63,7 @@ export interface InstallOptions {
 export interface Installer {
   /** Registers a source and its nested sources without installing anything. Returns their items. */
   add(source: string, options?: AddOptions): Promise<readonly OfferedItem[]>;
-  /** Fetches sources; installed items do not change. `accept` accepts tags that moved. */
+  /** Fetches sources, all of them before it throws; installed items do not change. `accept` accepts tags that moved. */
   sync(options?: { readonly sources?: readonly string[]; readonly accept?: boolean }): Promise<void>;
   /** Lists all items of the sources. */
   offers(): Promise<readonly OfferedItem[]>;
@@ -114,8 +114,9 @@ export function createInstallerFor(
       }),
     sync: ({ sources = [], accept = false } = {}) =>
       locked(async () => {
-        for (const record of sources.length === 0 ? loadSources(paths) : findAll(sources))
-          await syncSource(record, accept, environment);
+        const chosen = sources.length === 0 ? loadSources(paths) : findAll(sources);
+        const { failed } = await forEachSource(chosen, (record) => syncSource(record, accept, environment));
+        if (failed[0] !== undefined) throw failed[0].error;
       }),
     offers: () => withInventory(async (inventory) => toOffers(inventory)),
     install: (refs, { sources = [], force = false } = {}) =>

@@ -11,11 +11,11 @@ import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { describePackage } from '../../upstream/pins/package.js';
-import { readInstalled, summarizeItems, withInstalling } from '../installing.js';
+import { outcomeOf, readInstalled, statusOf, summarizeItems, withInstalling } from '../installing.js';
 import { printJson, report } from '../print.js';
 import { oneLine, printTable, reportTable } from '../table.js';
 import type { Terminal } from '../terminal.js';
-import { findNewerServers, printFailed } from '../upgrade-servers.js';
+import { findNewerServers, printFailed, toFailedJson } from '../upgrade-servers.js';
 import { option, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export async function listInstalled(call: VerbCall): Promise<number> {
@@ -116,8 +116,10 @@ export const outdated: Verb = {
   positionals: 0,
   async run(call) {
     const { terminal, json } = call;
-    const items = await withInstalling(call, findOutdated);
-    const { newer, failed } = await findNewerServers(call);
+    const { items, failed: unreached } = await withInstalling(call, findOutdated);
+    const { newer, failed: unasked } = await findNewerServers(call);
+    const failed = [...unreached, ...unasked];
+    const outcome = { refused: unreached };
     const servers = newer.map(({ server: { name }, pin, before }) => ({
       name,
       package: describePackage(pin.wanted),
@@ -125,10 +127,10 @@ export const outdated: Verb = {
       latest: pin.resolved.version,
     }));
     if (json)
-      return printJson(terminal, {
-        ok: true,
+      printJson(terminal, {
+        ...outcomeOf(outcome),
         servers,
-        failed: failed.map(({ name, error }) => ({ name, error: error.toJSON() })),
+        failed: toFailedJson(failed),
         items: items.map(({ item, states, latest, renamedTo }) => ({
           ...toInstalledJson(item),
           states,
@@ -137,6 +139,7 @@ export const outdated: Verb = {
         })),
       });
     printFailed(call, failed);
+    if (json) return statusOf(outcome);
     if (items.length + servers.length === 0)
       terminal.out(failed.length === 0 ? '  everything is up to date\n' : '  nothing newer was found\n');
     else {
@@ -156,7 +159,7 @@ export const outdated: Verb = {
       ]);
       printTable(terminal, ['NAME', 'KIND', 'INSTALLED', 'LATEST', 'STATE'], [...rows, ...pinned]);
     }
-    return 0;
+    return statusOf(outcome);
   },
 };
 

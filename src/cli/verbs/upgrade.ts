@@ -1,6 +1,5 @@
 // `wield upgrade`: upgrades installed items and shows every change first; `--fetch-only` only fetches updates of sources.
 
-import { exitStatus } from '../../core/error.js';
 import { sanitize } from '../../core/text.js';
 import { applyPlan, previewPlan } from '../../install/apply/apply.js';
 import type { AppliedItem } from '../../install/apply/stage.js';
@@ -8,9 +7,10 @@ import type { InstallEnvironment } from '../../install/environment.js';
 import { type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toRefusedJson } from '../../install/json.js';
 import { type InstallPlan, planUpgrade } from '../../install/plan/plans.js';
+import { selectInstalled } from '../../install/plan/select.js';
 import { addNested } from '../../install/sources/add.js';
 import { treeOf } from '../../install/sources/clones.js';
-import { syncSource } from '../../install/sources/fetch.js';
+import { type Failure, forEachSource, syncSource } from '../../install/sources/fetch.js';
 import { findSource, scanRecord } from '../../install/sources/load.js';
 import { loadInstalled, loadSources, withParents } from '../../install/state.js';
 import { ASKS, confirm, mayConfirm, printDiff, RUN_HOOKS } from '../consent.js';
@@ -29,7 +29,7 @@ import {
 import { findOwnUpdate } from '../own-command.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
-import { chooseServers, upgradeServers } from '../upgrade-servers.js';
+import { chooseServers, printFailed, toFailedJson, upgradeServers } from '../upgrade-servers.js';
 import { toggle, type Verb } from '../verb.js';
 
 declare const WIELD_VERSION: string;
@@ -53,21 +53,15 @@ export const upgrade: Verb = {
     const positionals = call.positionals.filter((name) => !named.includes(name));
     const isForServers = !flags.has('offline') && (named.length > 0 || positionals.length === 0);
     const { servers, failed } = isForServers ? await upgradeServers(call, named) : { servers: [], failed: [] };
-    const [broken] = failed;
-    const rest = { servers, failed: failed.map(({ name, error }) => ({ name, error: error.toJSON() })) };
     if (named.length > 0 && positionals.length === 0) {
       if (json)
-        printJson(terminal, {
-          ok: broken === undefined,
-          ...(broken && { error: broken.error.toJSON() }),
-          dryRun,
-          ...rest,
-        });
+        printJson(terminal, { ...outcomeOf({ refused: failed }), dryRun, servers, failed: toFailedJson(failed) });
       else if (servers.length + failed.length === 0) terminal.out('  everything is up to date\n');
-      return broken === undefined ? 0 : exitStatus(broken.error.code);
+      return statusOf({ refused: failed });
     }
     const upgradeItems = async (environment: InstallEnvironment): Promise<number> => {
-      if (!flags.has('offline')) await syncUsed(environment, flags.has('accept'));
+      const unreached = flags.has('offline') ? [] : await syncUsed(environment, positionals, flags.has('accept'));
+      printFailed(call, unreached);
       const inventory = loadInventory(environment);
       const plan = planUpgrade(positionals, flags.has('force'), inventory);
       const { hooks, removed } = plan;
@@ -76,7 +70,7 @@ export const upgrade: Verb = {
         printPreview(terminal, items, plan, inventory);
         if (items.length + removed.length === 0)
           terminal.out(
-            plan.refused.length + plan.kept.length + servers.length + failed.length > 0
+            plan.refused.length + plan.kept.length + servers.length + failed.length + unreached.length > 0
               ? '  nothing upgraded\n'
               : `  everything is up to date${describeSkipped(inventory)}\n`,
           );
@@ -94,15 +88,15 @@ export const upgrade: Verb = {
         why,
       }));
       const refused = plan.refused.map(toRefusedJson);
+      const outcome = { refused: [...failed, ...unreached, ...plan.refused] };
       if (json) {
         const gone = removed.map(toInstalledJson);
         const upgraded = items.map(toAppliedJson);
         const self = { version: WIELD_VERSION, update: findOwnUpdate(terminal.io) };
         printJson(terminal, {
-          ...outcomeOf(plan),
-          ...(broken && { ok: false, error: broken.error.toJSON() }),
-          ...{ dryRun, items: upgraded, removed: gone, kept, refused, hooks, self },
-          ...rest,
+          ...outcomeOf(outcome),
+          ...{ dryRun, items: upgraded, removed: gone, kept, refused, hooks, self, servers },
+          failed: toFailedJson([...failed, ...unreached]),
         });
       } else {
         printRefused(terminal, plan);
@@ -110,33 +104,42 @@ export const upgrade: Verb = {
         if (positionals.length === 0)
           terminal.err(`  wield ${WIELD_VERSION} itself stays; to update it: ${findOwnUpdate(terminal.io)}\n`);
       }
-      return statusOf(plan) || (broken === undefined ? 0 : exitStatus(broken.error.code));
+      return statusOf(outcome);
     };
     // Without consent not even a fetch is kept: the next run would compare with it.
     return withInstalling(call, upgradeItems, { copies: dryRun || !mayConfirm(call) });
   },
 };
 
-// Fetches the sources of installed items, and those that they are nested in: a marketplace can list another commit. If
-// nothing is installed, all are fetched.
-async function syncUsed(environment: InstallEnvironment, accept: boolean): Promise<void> {
+// Fetches the sources of the named or all installed items, and those that they are nested in: a marketplace can list
+// another commit. If nothing is installed, all are fetched. Returns what failed.
+async function syncUsed(
+  environment: InstallEnvironment,
+  refs: readonly string[],
+  accept: boolean,
+): Promise<readonly Failure[]> {
   const { paths } = environment;
   const records = loadSources(paths);
-  const { items } = loadInstalled(paths);
+  const installed = loadInstalled(paths);
+  const items = refs.length === 0 ? installed.items : selectInstalled(refs, installed);
   const used = withParents(
     new Set(items.length === 0 ? records.map(({ id }) => id) : items.map(({ source }) => source)),
     records,
   );
-  for (const { id } of records) {
-    const record = loadSources(paths).find((one) => one.id === id);
-    if (record === undefined || !used.has(id)) continue;
-    const isRead = record.kind === 'local' && record.hooks === 'none';
-    const synced = isRead
-      ? { record, scan: scanRecord(record, treeOf(record, paths)) }
-      : await syncSource(record, accept, environment);
-    if (synced.scan.manifest.sources.some(({ adoption }) => adoption?.plugins !== undefined))
-      await addNested(synced, environment, undefined, 'known');
-  }
+  const { failed } = await forEachSource(
+    records.filter(({ id }) => used.has(id)),
+    async ({ id }) => {
+      const record = loadSources(paths).find((one) => one.id === id);
+      if (record === undefined) return;
+      const isRead = record.kind === 'local' && record.hooks === 'none';
+      const synced = isRead
+        ? { record, scan: scanRecord(record, treeOf(record, paths)) }
+        : await syncSource(record, accept, environment);
+      if (synced.scan.manifest.sources.some(({ adoption }) => adoption?.plugins !== undefined))
+        await addNested(synced, environment, undefined, 'known');
+    },
+  );
+  return failed;
 }
 
 // What a hook builds is as old as its last run.
@@ -199,11 +202,15 @@ export const sync: Verb = {
     const fetchAll = async (environment: InstallEnvironment): Promise<number> => {
       const all = loadSources(environment.paths);
       const chosen = positionals.length === 0 ? all : positionals.map((name) => findSource(name, all, cwd));
-      const synced = [];
-      for (const record of chosen) synced.push(await syncSource(record, flags.has('accept'), environment));
+      const { done: synced, failed } = await forEachSource(chosen, async (record) => ({
+        ...(await syncSource(record, flags.has('accept'), environment)),
+        id: record.id,
+      }));
       // Sources that were listed since are registered; nothing of them is installed.
-      const nested = [];
-      for (const one of synced) nested.push(...(await addNested(one, environment)).added.filter(({ known }) => !known));
+      const listed = await forEachSource(synced, async (one) => (await addNested(one, environment)).added);
+      const nested = listed.done.flat().filter(({ known }) => !known);
+      const failures = [...failed, ...listed.failed];
+      printFailed(call, failures);
       if (json) {
         const sources = synced.map(({ record: { id, commit, ref, hooks }, before, scan }) => ({
           id,
@@ -214,8 +221,10 @@ export const sync: Verb = {
           items: scan.items.length,
           warnings: scan.warnings,
         }));
-        printJson(terminal, { ok: true, dryRun, sources, added: nested.map(({ record }) => record.id) });
-      } else if (synced.length === 0) terminal.out('  no sources; add one: wield add owner/repo\n');
+        const added = nested.map(({ record }) => record.id);
+        const outcome = outcomeOf({ refused: failures });
+        printJson(terminal, { ...outcome, dryRun, sources, added, failed: toFailedJson(failures) });
+      } else if (chosen.length === 0) terminal.out('  no sources; add one: wield add owner/repo\n');
       for (const { record, before, scan } of json ? [] : synced) {
         const { id, commit } = record;
         const moved =
@@ -226,7 +235,7 @@ export const sync: Verb = {
       }
       for (const { record, scan } of json ? [] : nested)
         terminal.out(`  ${sanitize(record.id)}  added  offers ${summarizeItems(scan.items)}\n`);
-      return 0;
+      return statusOf({ refused: failures });
     };
     return withInstalling(call, fetchAll, { copies: dryRun });
   },

@@ -1,7 +1,7 @@
 // Fetches, syncs and removes sources. Their items are upgraded and removed separately.
 
 import { existsSync } from 'node:fs';
-import { ToolError } from '../../core/error.js';
+import { isToolError, ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
 import { removeFile } from '../../files/remove.js';
 import { hashTree, listTree } from '../../files/tree.js';
@@ -187,6 +187,30 @@ export function saveAll(
 export interface SyncedSource extends FetchedSource {
   /** The commit before. */
   readonly before: string | null;
+}
+
+/** What failed for one of several sources or servers. */
+export interface Failure {
+  readonly name: string;
+  readonly error: ToolError;
+}
+
+/** Runs work for each source; of several, one that fails does not stop the others (INS-42). */
+export async function forEachSource<S extends Pick<SourceRecord, 'id'>, T>(
+  sources: readonly S[],
+  work: (source: S) => Promise<T>,
+): Promise<{ readonly done: readonly T[]; readonly failed: readonly Failure[] }> {
+  const done: T[] = [];
+  const failed: Failure[] = [];
+  for (const source of sources) {
+    try {
+      done.push(await work(source));
+    } catch (error) {
+      if (sources.length === 1 || !isToolError(error) || error.code === 'cancelled') throw error;
+      failed.push({ name: source.id, error });
+    }
+  }
+  return { done, failed };
 }
 
 /** Fetches the commit that the pin leads to now. */

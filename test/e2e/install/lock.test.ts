@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { json } from '../../support/cli.js';
 import { createInstallWorkspace, type InstallWorkspace, WORKED, writeFiles } from '../../support/install.js';
 import { ALPHA, skill } from '../../support/plugins.js';
 import { spec } from '../../support/spec.js';
@@ -306,6 +307,45 @@ spec('INS-27', 'an upgrade fetches the sources also if nothing is installed', as
   workspace.git('repo', 'commit', '--quiet', '--message', 'Late');
   await workspace.json('upgrade', '--yes');
   expect((await workspace.run('show-source', 'repo')).stdout).toContain('late');
+});
+
+spec('INS-42 INS-66 INS-27', 'a source that cannot be fetched stops no other', async () => {
+  const workspace = createInstallWorkspace();
+  const at = join(workspace.dir, '../sources');
+  await workspace.json('add', workspace.repository('gone', { 'skills/a/SKILL.md': skill('a') }), '--yes');
+  await workspace.json('add', workspace.repository('kept', { 'skills/b/SKILL.md': skill('b') }), '--yes');
+  await workspace.json('add', workspace.repository('other', { 'skills/c/SKILL.md': skill('c') }), '--yes');
+  renameSync(join(at, 'gone'), join(at, 'moved'));
+  const change = (name: string, item: string): void => {
+    workspace.source(name, { [`skills/${item}/more.md`]: 'More.\n' });
+    workspace.git(name, 'add', '--all');
+    workspace.git(name, 'commit', '--quiet', '--message', 'More');
+  };
+  change('kept', 'b');
+  change('other', 'c');
+  const run = async (...args: readonly string[]) => {
+    const done = await workspace.run(...args, '--json');
+    return { ...json(done), status: done.status };
+  };
+  const error = { code: 'unavailable', message: expect.stringContaining('could not reach') };
+  const failed = [{ name: expect.stringMatching(/gone$/), error }];
+  const names = (items: readonly { readonly effective: string }[]): string[] => items.map((one) => one.effective);
+  const outdated = await run('outdated');
+  expect(outdated).toMatchObject({ ok: false, error, failed, status: 8 });
+  expect(names(outdated.items)).toEqual(['b', 'c']);
+  const named = await run('upgrade', 'b', '--yes');
+  expect(named).toMatchObject({ ok: true, failed: [], status: 0 });
+  expect(names(named.items)).toEqual(['b']);
+  const upgraded = await run('upgrade', '--yes');
+  expect(upgraded).toMatchObject({ ok: false, error, failed, status: 8 });
+  expect(names(upgraded.items)).toEqual(['c']);
+  const synced = await run('sync');
+  expect(synced).toMatchObject({ ok: false, error, failed, status: 8 });
+  expect(synced.sources).toHaveLength(2);
+  const shown = await workspace.run('upgrade', '--yes');
+  expect(shown.status).toBe(8);
+  expect(shown.stderr).toMatch(/failed {3}\S*gone: could not reach/);
+  expect(await workspace.fail('upgrade', 'a', '--yes')).toMatchObject({ ...error, status: 8 });
 });
 
 describe('outdated', () => {
