@@ -117,7 +117,7 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
       paths: options.paths,
       stores: LISTED_KINDS.map((kind) => join(files.packages.store, kind)),
       hasRootFiles: formats.some(({ places }) => places.includes('root')),
-      isTaskFile: (name) => formats.some((format) => format.places.includes('tasks') && format.claims(name)),
+      isRead: (kind, name) => formats.some((format) => format.places.includes(kind) && format.claims(name)),
       boundaryOf: files.boundaryOf,
       now: world.now,
     }),

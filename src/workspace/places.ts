@@ -2,7 +2,7 @@
 
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
-import type { Boundary, Owner, Place } from '../core/origin.js';
+import type { Boundary, Owner, Place, PlaceKind } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
 import type { FilesOf, Snapshot } from '../core/snapshot.js';
@@ -22,11 +22,13 @@ export interface PlacesOptions {
   readonly stores: readonly string[];
   /** Whether a format reads files of the workdir's root. */
   readonly hasRootFiles: boolean;
-  /** Whether a format reads tasks from the file or directory of this name. */
-  readonly isTaskFile: (name: string) => boolean;
+  /** Whether a format reads the file or directory of this name in places of a kind. */
+  readonly isRead: IsRead;
   readonly boundaryOf: BoundaryOf;
   readonly now: () => number;
 }
+
+type IsRead = (kind: PlaceKind, name: string) => boolean;
 
 /** Returns the boundary of a workspace; undefined if links may lead out of it (RES-46). */
 export type BoundaryOf = (workspace: string) => Boundary | undefined;
@@ -109,7 +111,11 @@ export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: 
       ];
     },
     libraries: (at) => readPath(at).filter(({ external }) => external === true),
-    problems: (at) => [...findMissing(searchPath(at)), ...findTaskProblems(at, options.isTaskFile)],
+    problems: (at) => [
+      ...findMissing(searchPath(at)),
+      ...findTaskProblems(at, options.isRead),
+      ...findDocumentProblems(at, home, options.isRead),
+    ],
     boundaryOf,
   };
 }
@@ -164,11 +170,12 @@ function findTaskFiles({ settings: { tasks }, workdir }: Located, home: string |
 const TASK_FILES_HINT =
   'name a package.json, Makefile, justfile, Taskfile.yml, deno.json, composer.json, pyproject.toml or mise.toml';
 
-function findTaskProblems({ settings, workdir }: Located, isTaskFile: (name: string) => boolean): Problem[] {
+function findTaskProblems({ settings, workdir }: Located, isRead: IsRead): Problem[] {
   return settings.tasks.from.flatMap((path): Problem[] => {
     const file = resolve(workdir, path);
     const report = (message: string, hint: string): Problem[] => [{ severity: 'error', path: file, message, hint }];
-    if (!isTaskFile(basename(file))) return report('is in tasks.from, but is not a file of tasks', TASK_FILES_HINT);
+    if (!isRead('tasks', basename(file)))
+      return report('is in tasks.from, but is not a file of tasks', TASK_FILES_HINT);
     if (statOrNothing(file) !== undefined) return [];
     return report('is in tasks.from, but does not exist', 'create it, or remove it from tasks.from');
   });
@@ -186,6 +193,27 @@ function findDocuments(
     const directory = dirname(file);
     const owner = findWorkspace({ directory, owner: 'workspace' }, workspaces) === undefined ? 'user' : 'workspace';
     return [{ directory, owner, kind: 'documents', only: basename(file), label }];
+  });
+}
+
+// OAS-6: a document that no place lists would be missing without a word.
+function findDocumentProblems({ settings, workdir }: Located, home: string | undefined, isRead: IsRead): Problem[] {
+  return [...settings.openapi].flatMap(([label, { spec, place }]): Problem[] => {
+    if (spec === undefined) return [];
+    const path = toAbsolute(spec, workdir, home) ?? spec;
+    const stats = statOrNothing(path);
+    const why =
+      stats === undefined
+        ? 'does not exist'
+        : !stats.isFile()
+          ? 'is not a file'
+          : !isRead('documents', basename(path))
+            ? 'does not end in .json, .yaml or .yml'
+            : undefined;
+    if (why === undefined) return [];
+    const where = place === undefined ? '' : ` in ${place.file}:${place.line}`;
+    const message = `is the spec of [openapi.${label}]${where}, but ${why}`;
+    return [{ severity: 'error', path, message, hint: 'fix the path; a relative one starts at the workdir' }];
   });
 }
 

@@ -37,7 +37,8 @@ const TOO_LARGE: ErrorValue = {
 
 /** Says which readings of a document have the same result while its files do not change. */
 export function keyOf({ name, settings, boundary }: PrepareOptions): string {
-  return JSON.stringify([name, settings, boundary?.directory]);
+  const { place: _, ...used } = settings;
+  return JSON.stringify([name, used, boundary?.directory]);
 }
 
 /** Reads a document. Throws `invalid_definition`. */

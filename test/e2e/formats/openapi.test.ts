@@ -597,6 +597,26 @@ describe('the configuration', () => {
     expect(denied).toMatchObject({ code: 'denied', message: expect.stringContaining('did you mean "spec"?') });
   });
 
+  spec('OAS-6 OAS-1', 'a spec that leads to no document is a problem with the line that names it', async () => {
+    const workspace = createWorkspace();
+    workspace.write('specs/shop.txt', secured('https://elsewhere.example'));
+    for (const [given, path, why] of [
+      ['~/specs/shop.json', join(workspace.home, 'specs/shop.json'), 'does not exist'],
+      ['specs', join(workspace.dir, 'specs'), 'is not a file'],
+      ['specs/shop.txt', join(workspace.dir, 'specs/shop.txt'), 'does not end in .json, .yaml or .yml'],
+    ] as const) {
+      workspace.config(`[openapi.other]\nserver = "https://x.example"\n[openapi.shop]\nspec = "${given}"\n`);
+      const message = expect.stringMatching(
+        new RegExp(`^is the spec of \\[openapi.shop\\] in \\S+/config.toml:3, but ${why}$`),
+      );
+      const { problems } = json(await wield(workspace, ['list', '--json']));
+      expect(problems).toEqual([expect.objectContaining({ severity: 'error', path, message })]);
+      expect((await wield(workspace, ['doctor'])).stdout).toContain(`config.toml:3, but ${why}`);
+    }
+    const { findings } = json(await wield(workspace, ['check', '.', '--json']));
+    expect(findings).toMatchObject([{ level: 'error', path: 'specs/shop.txt' }]);
+  });
+
   spec('OAS-8', 'sends credentials to its server only, and shows them nowhere', async () => {
     const [own, other] = [await startEcho(), await startEcho()];
     const workspace = createWorkspace();
