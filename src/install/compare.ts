@@ -185,7 +185,18 @@ export interface Difference {
 }
 
 const MODIFIED = 'locally modified';
-const CHANGES: readonly string[] = ['missing', MODIFIED, 'broken link'];
+const CHANGES = ['missing', MODIFIED, 'broken link'] as const;
+
+/** Returns what to do about differences; local changes come first, since `--frozen` does not overwrite them. */
+export function adviseOn(differences: readonly Pick<Difference, 'kind' | 'effective' | 'states'>[]): string {
+  const advice = differences.map(({ kind, effective, states }) => {
+    const change = CHANGES.find((state) => states.includes(state));
+    const [, hint] = change === undefined ? [] : ADVICE[change];
+    const name = differences.length === 1 ? `${kind}:${effective}` : 'NAME';
+    return hint?.(name) ?? 'wield install --frozen --yes installs exactly what the lock has';
+  });
+  return [...new Set(advice)].join('; ');
+}
 
 /** Compares installed files with their record, and with the lock if it exists; names every difference (INS-30). */
 export function findDifferences({ paths, world }: InstallEnvironment, lockFile: string): readonly Difference[] {
@@ -208,7 +219,7 @@ export function findDifferences({ paths, world }: InstallEnvironment, lockFile: 
   const compare = (item: InstalledItem): Difference => {
     const { kind, effective, source } = item;
     const directory = join(paths.objects, item.object);
-    const states: string[] = compareFiles(item, paths).filter((state) => CHANGES.includes(state));
+    const states: string[] = compareFiles(item, paths).filter((state) => CHANGES.some((one) => one === state));
     const files = existsSync(directory) ? nameChanges(item, directory, states.includes(MODIFIED)) : [];
     if (files.length > 0 && !states.includes(MODIFIED)) states.push(MODIFIED);
     const own = expected.get(itemKey(item));

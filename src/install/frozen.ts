@@ -75,9 +75,17 @@ export async function installFrozen(
   }
 }
 
+const MODIFIED = 'modified locally';
+const NO_HOOKS = 'its hooks did not run';
+
 function differs(file: string, differences: readonly string[]): ToolError {
+  const hints = differences.map((text) => {
+    if (text.endsWith(MODIFIED)) return 'wield install NAME --force discards local changes, --accept keeps them';
+    if (text.endsWith(NO_HOOKS)) return 'pass --run-hooks';
+    return 'find out why the sources changed; wield upgrade and a new lock accept it';
+  });
   return new ToolError('integrity', `nothing was changed: differs from ${file}: ${differences.join('; ')}`, {
-    hint: 'find out why the sources changed; wield upgrade and a new lock accept it',
+    hint: [...new Set(hints)].join('; '),
     data: { differences },
   });
 }
@@ -160,7 +168,7 @@ function planLocked(
     else if (locked.sourceHash !== form.hash) differences.push(`${name}: the source differs`);
     else if (change === 'unchanged' && existing !== undefined) {
       const hash = portableHash(join(paths.objects, existing.object), inventory.rendering);
-      if (hash !== (locked.builtHash ?? locked.installedHash)) differences.push(`${name}: modified locally`);
+      if (hash !== (locked.builtHash ?? locked.installedHash)) differences.push(`${name}: ${MODIFIED}`);
     }
   }
   const ids = new Set(wanted.map(({ source }) => source.id));
@@ -175,7 +183,7 @@ function assertHashes(items: readonly AppliedItem[], wanted: Wanted, file: strin
     const { installedHash, builtHash } = expected.get(planned.key)!;
     if (portable.installed !== installedHash) return [`${planned.item.kind} ${planned.effective}: the files differ`];
     if (portable.built === builtHash) return [];
-    const why = portable.built === null ? 'its hooks did not run; pass --run-hooks' : 'its build differs';
+    const why = portable.built === null ? NO_HOOKS : 'its build differs';
     return [`${planned.item.kind} ${planned.effective}: ${why}`];
   });
   if (wrong.length > 0) throw differs(file, wrong);

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import { count, quoteOutside, spellOut } from '../../core/text.js';
-import { type Difference, findDifferences } from '../../install/compare.js';
+import { adviseOn, type Difference, findDifferences } from '../../install/compare.js';
 import { findLock } from '../../install/lock-file.js';
 import { loadInstalled } from '../../install/state.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
@@ -11,8 +11,6 @@ import { findUnlocked } from '../upgrade-servers.js';
 import type { Verb } from '../verb.js';
 
 const INTEGRITY = 7;
-const ITEMS_HINT =
-  'wield doctor --fix restores links and missing files; wield install NAME --force discards changes, --accept keeps them';
 const SERVERS_HINT = 'wield mcp add NAME --force -- COMMAND pins a server again';
 
 export const verify: Verb = {
@@ -29,7 +27,8 @@ export const verify: Verb = {
     const { items } = loadInstalled(environment.paths);
     const lockFile = findLock(toolbox.workspace.workdir, environment.lockFile);
     const servers = findUnlocked(toolbox);
-    const differences = [...findDifferences(environment, lockFile), ...servers];
+    const found = findDifferences(environment, lockFile);
+    const differences = [...found, ...servers];
     if (differences.length === 0) {
       if (json) printJson(terminal, { ok: true, items: items.length, differences });
       else terminal.out(`  ${count(items.length, 'item')} unchanged\n`);
@@ -37,7 +36,7 @@ export const verify: Verb = {
     }
     const names = differences.map((one) => `${one.kind} ${one.effective}: ${one.states.join(', ')}${filesOf(one)}`);
     const error = new ToolError('integrity', `changed since installation: ${names.join('; ')}`, {
-      hint: differences.length === servers.length ? SERVERS_HINT : ITEMS_HINT,
+      hint: [...(found.length > 0 ? [adviseOn(found)] : []), ...(servers.length > 0 ? [SERVERS_HINT] : [])].join('; '),
       data: { differences: differences.map((one) => ({ ...one })) },
     });
     if (json) printJson(terminal, { ok: false, error: error.toJSON() });

@@ -196,6 +196,32 @@ describe('wield.lock', () => {
 });
 
 describe('verify', () => {
+  spec('INS-30', 'says what helps: with a lock alone, after an edit, and without a link', async () => {
+    const workspace = createInstallWorkspace();
+    project(workspace);
+    await workspace.json('add', workspace.repository('repo', WORKED), '--yes');
+    const other = elsewhere(workspace);
+    const hint = async (...args: readonly string[]): Promise<string> => (await other.fail(...args)).hint;
+    expect(await hint('verify')).toBe('wield install --frozen --yes installs exactly what the lock has');
+    await other.json('install', '--frozen', '--yes');
+    expect((await other.run('verify')).status).toBe(0);
+    const edit = (): void => writeFileSync(join(other.wieldHome, 'store/skill/scan/resources/notes.md'), 'mine\n');
+    edit();
+    expect(await hint('verify')).toBe('wield install skill:scan --accept keeps the changes, --force discards them');
+    expect(await hint('install', '--frozen', '--yes')).toBe(
+      'wield install NAME --force discards local changes, --accept keeps them',
+    );
+    await other.json('install', 'skill:scan', '--force', '--yes');
+    expect((await other.run('verify')).status).toBe(0);
+    edit();
+    await other.json('install', 'skill:scan', '--accept', '--yes');
+    expect((await other.run('verify')).status).toBe(0);
+    rmSync(join(other.home, '.claude/skills/scan'));
+    expect(await hint('verify')).toBe('wield doctor --fix links it again');
+    await other.run('doctor', '--fix', '--yes');
+    expect((await other.run('verify')).status).toBe(0);
+  });
+
   spec(
     'INS-30',
     'names every mutation of installed files, links and the lock, and exits with 7',
