@@ -7,7 +7,7 @@ import type { Problem } from '../core/problem.js';
 import { linkTarget } from './apply/changes.js';
 import { isInterrupted } from './apply/commit.js';
 import { isModified } from './apply/objects.js';
-import { readLink } from './directory.js';
+import { isOccupied, readLink } from './directory.js';
 import { type InstallEnvironment, type InstallPaths, pathsOf } from './environment.js';
 import { nameChanges, portableHash } from './hashes.js';
 import { type Inventory, loadInventory } from './inventory.js';
@@ -202,7 +202,7 @@ export function adviseOn(differences: readonly Pick<Difference, 'kind' | 'effect
 export function findDifferences({ paths, world }: InstallEnvironment, lockFile: string): readonly Difference[] {
   const { items } = loadInstalled(paths);
   const records = new Map(loadSources(paths).map((record) => [record.id, record]));
-  const locked = existsSync(lockFile) ? readLock(lockFile) : [];
+  const locked = isOccupied(lockFile) ? readLock(lockFile) : [];
   // A lock describes its own sources completely, and says nothing about others.
   const expected = new Map(
     locked.flatMap((source) => source.items.map((item) => [itemKey({ ...item, source: source.id }), item] as const)),

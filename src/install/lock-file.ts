@@ -29,6 +29,7 @@ import { readTextFile } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { isWithin, realPath } from '../files/within.js';
 import { writeFileAtomic } from '../files/write.js';
+import { isOccupied } from './directory.js';
 import type { InstallPaths } from './environment.js';
 import {
   findNamespaceFault,
@@ -207,7 +208,7 @@ function isRepository(location: string): boolean {
 /** Returns the lock of a directory if it has one, else the one that is written. */
 export function findLock(workdir: string | undefined, lockFile: string): string {
   const own = workdir === undefined ? undefined : join(workdir, LOCK_NAME);
-  return own !== undefined && existsSync(own) ? own : lockFile;
+  return own !== undefined && isOccupied(own) ? own : lockFile;
 }
 
 function toLocked(

@@ -195,6 +195,17 @@ describe('wield.lock', () => {
   );
 });
 
+spec('INS-30', 'a lock that is a dangling link is not replaced by another one', async () => {
+  const workspace = createInstallWorkspace();
+  await workspace.json('add', workspace.repository('repo', WORKED), '--yes');
+  symlinkSync('gone', join(workspace.dir, 'wield.lock'));
+  for (const args of [['install', '--frozen', '--yes'], ['verify']])
+    expect(await workspace.fail(...args)).toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining(join(workspace.dir, 'wield.lock')),
+    });
+});
+
 describe('verify', () => {
   spec('INS-30', 'says what helps: with a lock alone, after an edit, and without a link', async () => {
     const workspace = createInstallWorkspace();
