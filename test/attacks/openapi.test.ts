@@ -58,6 +58,42 @@ describe('a request', () => {
     expect(server.requests.map(({ url }) => url)).toEqual(['/a/%252e%252e/x', '/a/src%2Fa..b%2F.c/x']);
   });
 
+  spec('OAS-3', 'text that is not valid Unicode is sent in JSON only', async () => {
+    const server = await echo();
+    const workspace = createWorkspace();
+    const object = { type: 'object', properties: { x: {}, y: {} } };
+    const post = (operationId: string, type: string, schema: Fields) => ({
+      post: { operationId, requestBody: { required: true, content: { [type]: { schema } } } },
+    });
+    const parameters = ['path', 'query', 'header', 'cookie'].map((place) => ({ name: place, in: place, schema: {} }));
+    put(workspace, server.origin, {
+      '/a/{path}': { get: { operationId: 'op', parameters } },
+      '/f': post('form', 'application/x-www-form-urlencoded', object),
+      '/m': post('multi', 'multipart/form-data', object),
+      '/t': post('plain', 'text/plain', { type: 'string' }),
+      '/j': post('typed', 'application/json', object),
+    });
+    const toolbox = workspace.toolbox();
+    const bad = 'a\ud800';
+    const calls: [string, Fields][] = [
+      ...parameters.map(({ name }): [string, Fields] => ['op', { path: 'p', [name]: bad }]),
+      ['op', { path: [bad] }],
+      ['op', { path: 'p', query: { [bad]: 'x' } }],
+      ['form', { x: bad }],
+      ['multi', { x: bad }],
+      ['multi', { x: { y: [bad] } }],
+      ['plain', { body: bad }],
+    ];
+    for (const [name, input] of calls)
+      expect([name, (await toolbox.call(name, input)).error]).toMatchObject([
+        name,
+        { code: 'invalid_input', message: expect.stringContaining('is not valid Unicode') },
+      ]);
+    expect(server.requests).toHaveLength(0);
+    expect((await toolbox.call('typed', { x: bad })).error).toBeUndefined();
+    expect((await toolbox.call('op', { path: '\u{1f600}' })).error).toBeUndefined();
+  });
+
   spec('OAS-3', 'a value of a cookie or header is one value', async () => {
     const server = await echo();
     const workspace = createWorkspace();

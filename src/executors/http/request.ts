@@ -15,6 +15,7 @@ export function buildRequest(
     const value = Object.hasOwn(input, parameter.property) ? input[parameter.property] : undefined;
     return value === undefined || value === null ? [] : [{ parameter, value }];
   });
+  for (const { parameter, value } of given) assertWellFormed(parameter.property, value);
   const of = (place: HttpParameter['in']) => given.filter(({ parameter }) => parameter.in === place);
   const path = action.path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const found = of('path').find(({ parameter }) => parameter.name === name);
@@ -42,6 +43,13 @@ function assertPath(path: string, { parameters }: HttpAction): void {
   throw invalidValue(names.join(', '), 'is "." or "..", which would lead to another path');
 }
 
+// A lone surrogate has no bytes: it could be sent as another character only.
+function assertWellFormed(property: string, value: Json): void {
+  if (typeof value === 'string' && /\p{Cs}/u.test(value)) throw invalidValue(property, 'is not valid Unicode');
+  if (typeof value !== 'object' || value === null) return;
+  for (const entry of Object.entries(value)) for (const one of entry) assertWellFormed(property, one as Json);
+}
+
 export type Input = Readonly<Record<string, Json>>;
 
 export interface HttpRequest {
@@ -63,6 +71,11 @@ function buildBody(body: HttpBody, input: Input, required: readonly string[]): B
     return value === undefined ? [] : [{ field, value }];
   });
   const whole = property !== undefined && Object.hasOwn(input, property) ? input[property] : undefined;
+  // In JSON, it is an escape sequence.
+  if (kind !== 'json') {
+    for (const { field, value } of given) assertWellFormed(field.property, value);
+    if (whole !== undefined) assertWellFormed(property!, whole);
+  }
   if (property === undefined ? given.length === 0 && !body.required : whole === undefined) return undefined;
   const missing = body.fields.find((field) => field.required && !given.some((one) => one.field === field));
   if (missing !== undefined)
