@@ -143,14 +143,18 @@ function assertVersion({ openapi, swagger }: Node): boolean {
   );
 }
 
+// What a path item has besides operations.
+const ITEM_KEYS = ['$ref', 'summary', 'description', 'servers', 'parameters'];
+
 function* listOperations(document: OpenDocument, isSwagger: boolean, findings: Finding[]): Generator<Operation> {
   const { root, file } = document;
   const paths = isRecord(root.paths) ? root.paths : {};
   for (const [path, value] of Object.entries(paths)) {
-    if (!path.startsWith('/') || !isRecord(value)) continue;
+    if (path.startsWith('x-') || !isRecord(value)) continue;
     try {
       const item = document.follow({ node: value, file });
-      for (const method of METHODS) {
+      const unknown = Object.keys(item.node).filter((key) => ![...METHODS, ...ITEM_KEYS].includes(key));
+      for (const method of [...METHODS, ...unknown.filter((key) => !key.startsWith('x-'))]) {
         const given = item.node[method];
         if (!isRecord(given)) continue;
         // Some documents keep each operation in a file of its own.
@@ -188,6 +192,9 @@ function toDraft(
 ): { readonly draft: Draft; readonly left: number } {
   const { method, located, parameters } = operation;
   const { node } = located;
+  if (!METHODS.includes(method))
+    throw documentFault(`${quoteOutside(method, 40)} is not a method`, `use one of ${METHODS.join(', ')}`);
+  if (!operation.path.startsWith('/')) throw documentFault('its path does not begin with /', 'write the / in paths');
   // Documents tell operations of one path apart by what follows a `#`, which is not part of a request (OAS-12).
   const path = operation.path.replace(/#.*$/s, '');
   const input = toInput(located, parameters, document, writers.input);

@@ -118,6 +118,25 @@ describe('names', () => {
     expect(of('cut.openapi.yml')).toMatchObject({ line: expect.any(Number), message: expect.stringContaining('YAML') });
     expect(of('relative.openapi.json')?.message).toContain('1 operation cannot be called: no absolute server');
     expect(of('half.openapi.json')?.message).toContain('GET /x/{id} is left out: has no parameter for {id}');
+    const odd = createWorkspace();
+    const one = (operationId: string) => ({ operationId, responses: {} });
+    put(
+      odd,
+      document('https://api.example.com', {
+        '': { get: one('a') },
+        'echo/{id}': { get: one('b') },
+        '/c': { GET: one('c'), query: one('d'), put: one('e'), 'x-y': {}, parameters: [], summary: 'C' },
+        'x-z': { get: one('f') },
+      }),
+    );
+    const found = json(await wield(odd, ['list', '--json']));
+    expect(found.problems.map(({ message }: { message: string }) => message)).toEqual([
+      'GET is left out: its path does not begin with /',
+      'GET echo/{id} is left out: its path does not begin with /',
+      'GET /c is left out: GET is not a method',
+      'QUERY /c is left out: query is not a method',
+    ]);
+    expect(found.tools).toMatchObject([{ name: 'e' }]);
     // `check` says the same, also from elsewhere.
     const elsewhere = createWorkspace();
     for (const [from, args] of [
