@@ -116,7 +116,8 @@ function addBody(
 // A body whose fields can be properties of the input: nothing but an object with named properties.
 function toPlainObject(located: Located): Located | undefined {
   const { node } = located;
-  const isOpen = isRecord(node.additionalProperties) || isRecord(node.patternProperties);
+  const { additionalProperties } = node;
+  const isOpen = additionalProperties === true || isRecord(additionalProperties) || isRecord(node.patternProperties);
   const isCombined = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'discriminator'].some((key) => node[key] !== undefined);
   const isObject = node.type === undefined || node.type === 'object';
   return isObject && !isOpen && !isCombined && isRecord(node.properties) ? located : undefined;

@@ -431,6 +431,7 @@ describe('a request', () => {
         '/j/{id}': post('merged', body('application/json', fields), [
           { name: 'id', in: 'path', schema: { type: 'string' } },
         ]),
+        '/o': post('open', body('application/json', { ...fields, additionalProperties: true })),
         '/l': post('listed', body('application/vnd.x+json', { type: 'array', items: { type: 'integer' } })),
         '/f': post(
           'form',
@@ -453,6 +454,8 @@ describe('a request', () => {
     const merged = echoOf(await toolbox.call('merged', { id: 'p', body_id: 4, name: 'n' }));
     expect([merged.url, JSON.parse(merged.body)]).toEqual(['/v1/j/p', { id: 4, name: 'n' }]);
     expect((await toolbox.call('merged', { id: 'p', name: 'n', made: 'x' })).error?.code).toBe('invalid_input');
+    const open = { name: 'n', other: 1 };
+    expect(JSON.parse(echoOf(await toolbox.call('open', { body: open })).body)).toEqual(open);
     const listed = echoOf(await toolbox.call('listed', { body: [1, 2] }));
     expect([listed.body, listed.headers['content-type']]).toEqual(['[1,2]', 'application/vnd.x+json']);
     expect(echoOf(await toolbox.call('form', { a: 'x y&z', b: [1, 2] })).body).toBe('a=x%20y%26z&b=1,2');
