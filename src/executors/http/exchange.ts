@@ -1,6 +1,6 @@
 // Sends the request of a plan, and turns the response into output.
 
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import { parseOutput } from '../../core/json.js';
 import type { HttpPlan } from '../../core/plan.js';
@@ -102,9 +102,16 @@ function toOutput(bytes: Buffer, contentType: string, { url }: HttpPlan): Output
     const resource = { uri: url, mimeType: type, blob: bytes.toString('base64') };
     return { content: [{ type: 'resource', resource }] };
   }
-  const text = bytes.toString('utf8');
+  const text = decodeText(bytes, contentType);
   const structured = /json/.test(type) || type === '' ? parseOutput(text) : undefined;
   return { content: [textPart(text)], ...(structured === undefined ? {} : { structured }) };
+}
+
+// UTF-8 if there is no charset, or an unknown one. A byte order mark is not part of the text.
+function decodeText(bytes: Buffer, contentType: string): string {
+  const [, charset] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType) ?? [];
+  const decoder = orNothing(() => new TextDecoder(charset)) ?? new TextDecoder();
+  return decoder.decode(bytes);
 }
 
 function media(type: 'image' | 'audio', bytes: Buffer, mimeType: string): Part {

@@ -548,6 +548,28 @@ describe('a response', () => {
     expect(asked.error?.code).toBe('needs_approval');
   });
 
+  spec('OAS-5', 'is read in the charset that it names', async () => {
+    const answers: Readonly<Record<string, readonly [type: string, bytes: Buffer]>> = {
+      latin: ['text/plain; charset=iso-8859-1', Buffer.from('caf\u00e9', 'latin1')],
+      wide: ['text/plain; Charset="UTF-16LE"', Buffer.from('caf\u00e9', 'utf16le')],
+      unknown: ['text/plain; charset=x-none', Buffer.from('caf\u00e9')],
+      marked: ['application/json', Buffer.from('\ufeff{"a":"caf\u00e9"}')],
+    };
+    const server = await listen(({ url = '' }, response) => {
+      const [type, bytes] = answers[url.replace('/v1/', '')]!;
+      response.setHeader('content-type', type);
+      response.end(bytes);
+    });
+    const workspace = createWorkspace();
+    const paths = Object.keys(answers).map((name) => [`/${name}`, { get: { operationId: name, responses: {} } }]);
+    put(workspace, document(server.origin, Object.fromEntries(paths)));
+    const toolbox = workspace.toolbox();
+    for (const name of ['latin', 'wide', 'unknown'])
+      expect([name, textOf(await toolbox.call(name, {}))]).toEqual([name, 'caf\u00e9']);
+    const marked = await toolbox.call('marked', {});
+    expect([textOf(marked), marked.structured]).toEqual(['{"a":"caf\u00e9"}', { a: 'caf\u00e9' }]);
+  });
+
   spec('OAS-5', 'of a dry run is the request, and nothing is sent', async () => {
     const server = await startEcho();
     const workspace = createWorkspace();
