@@ -172,9 +172,9 @@ function* joinLines(text: string): Generator<Line> {
   if (joined !== '') yield { text: joined, number: first };
 }
 
-// A name in $(…) may contain spaces.
+// A name in $(…) may contain spaces, and elsewhere escaped ones.
 function splitNames(text: string): string[] {
-  return text.match(/(?:\$\([^)]*\)|\$\{[^}]*\}|[^\s$]|\$)+/g) ?? [];
+  return text.match(/(?:\$\([^)]*\)|\$\{[^}]*\}|\\.|[^\s$]|\$)+/g) ?? [];
 }
 
 // Special targets, patterns and files are not tasks; a file can be one if it is phony or described.

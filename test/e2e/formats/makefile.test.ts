@@ -181,7 +181,17 @@ describe.concurrent('Makefile', () => {
     ];
     for (const text of files)
       expect(await namesOf(createTasks({ Makefile: text }, '["Makefile"]'))).toEqual(['make-a']);
-    for (const text of ['', '\0', ':', 'endef\nendif\nelse\n', 'define X', 'ifeq (a,b)', '\\', `${'a'.repeat(99999)}`])
+    for (const text of [
+      'with\\ space:\n\techo x\n',
+      '',
+      '\0',
+      ':',
+      'endef\nendif\nelse\n',
+      'define X',
+      'ifeq (a,b)',
+      '\\',
+      `${'a'.repeat(99999)}`,
+    ])
       expect(await namesOf(createTasks({ Makefile: text }, '["Makefile"]'))).toEqual([]);
   });
 });
