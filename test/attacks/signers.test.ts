@@ -192,6 +192,17 @@ describe.concurrent('signatures', () => {
     expect((await other.fail('install', '--frozen', '--yes')).message).toContain('nothing verifies who signed it');
   });
 
+  specIf(hasSsh, NO_SSH, 'INS-93', 'a private key or any other text is not accepted as a list of signers', async () => {
+    const { workspace, url, ada } = createScene();
+    const files = [readFileSync(ada.file.replace(/\.pub$/, ''), 'utf8'), 'hello\n', `${ada.signer}\nhello\n`];
+    for (const text of files) {
+      const error = await workspace.fail('add', url, '--yes', '--signer', workspace.write('signers', text));
+      expect([text, error.code, error.message]).toEqual([text, 'usage', expect.stringContaining('no key of a signer')]);
+    }
+    const lines = `# team\nada@example.org namespaces="git"\t${ada.signer}\n`;
+    await workspace.json('add', url, '--yes', '--signer', workspace.write('signers', lines));
+  });
+
   specIf(hasSsh, NO_SSH, 'INS-93', 'what was not signed is never exported, and runs no hook', async () => {
     const { workspace, url, ada, eve } = createScene();
     const marker = join(workspace.dir, 'ran');

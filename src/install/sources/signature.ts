@@ -17,6 +17,9 @@ const MAX_BYTES = 1024 * 1024;
 const FINGERPRINT = /^(?:[0-9A-F]{40}|[0-9A-F]{64})$/;
 const PUBLIC_KEY = /^((?:ssh|ecdsa|sk)-[\w@.-]+ [A-Za-z0-9+/]+=*)(?: (.*))?$/;
 
+// A line of `allowed_signers` has names and options before its key.
+const HAS_KEY = /(?:^|\s)(?:ssh|ecdsa|sk)-[\w@.-]+\s+[A-Za-z0-9+/]+=*(?:\s|$)/;
+
 /** Returns the fingerprint of an OpenPGP key in one spelling; undefined for other texts. */
 function toFingerprint(text: string): string | undefined {
   const plain = text.replace(/^0x|\s/gi, '').toUpperCase();
@@ -30,7 +33,7 @@ function isSignerKey(text: string): boolean {
 
 /**
  * Reads signers: OpenPGP fingerprints, SSH public keys, and files of such keys or in the format of `allowed_signers`.
- * Each becomes a line. Throws `usage` for one that has no key.
+ * Each becomes a line. Throws `usage` for one that has no key, and for a file with a line that has none.
  */
 export function readSigners(texts: readonly string[], cwd: string, home: string | undefined): readonly string[] {
   return texts.flatMap((given) => {
@@ -43,7 +46,9 @@ export function readSigners(texts: readonly string[], cwd: string, home: string 
       .split(/\r?\n/)
       .map((line) => line.trim())
       .filter((line) => line !== '' && !/^#|[\0-\x08\x0b-\x1f\x7f]/.test(line));
-    if (lines.length > 0) return lines.map((line) => toFingerprint(line) ?? line);
+    // Anything else could be a private key, and would be recorded.
+    if (lines.length > 0 && lines.every((line) => toFingerprint(line) !== undefined || HAS_KEY.test(line)))
+      return lines.map((line) => toFingerprint(line) ?? line);
     throw new ToolError('usage', `no key of a signer: ${quoteOutside(text, 200)}`, {
       hint: 'name an SSH public key, a file of them, or the fingerprint of an OpenPGP key, of 40 hexadecimal digits',
     });
