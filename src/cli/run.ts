@@ -57,9 +57,9 @@ interface Setup {
 
 async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Promise<number> {
   const { terminal, interrupt } = setup;
-  if (word === undefined) throw noCommand(before);
+  if (word === undefined) return runFlags(before, setup);
   // `wield help deploy` is `wield deploy --help`.
-  if (word === 'help' && rest.length > 0) {
+  if (word === 'help') {
     const inner = findCommandWord([...rest, '--help']);
     return runCommand({ ...inner, before: [...before, ...inner.before] }, setup);
   }
@@ -102,6 +102,21 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   } finally {
     await close();
   }
+}
+
+// `wield`, `wield --help` and `wield --version`, also with flags such as `--json`.
+async function runFlags(before: readonly Argument[], setup: Setup): Promise<number> {
+  const { terminal, own } = setup;
+  const isVersion = (one: Argument): boolean => one.kind === 'unknown' && /^(?:--version|-v)$/.test(one.name);
+  if (before.some(isVersion)) {
+    return runCommand({ word: 'version', before: before.filter((one) => !isVersion(one)), rest: [] }, setup);
+  }
+  const wantsHelp = before.some((one) => one.kind === 'flag' && one.name === 'help' && one.value === true);
+  const isShort = setup.argv.length === 0;
+  if (!isShort && (!wantsHelp || before.some((one) => 'raw' in one))) throw noCommand(before);
+  const { formatHelp, formatShortHelp } = await import('./help.js');
+  printHelp(terminal, isShort ? formatShortHelp() : formatHelp(), own.json());
+  return 0;
 }
 
 async function parseCommand(

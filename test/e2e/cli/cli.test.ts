@@ -68,6 +68,25 @@ describe('help', () => {
     expect(await wieldProcess(workspace, ['-v'])).toEqual(await wieldProcess(workspace, ['--version']));
   });
 
+  spec('CLI-3', '--version and --help print JSON too', async () => {
+    const workspace = createWorkspace();
+    const { stdout } = await wield(workspace, ['version', '--json']);
+    for (const args of [['--version'], ['-v']]) {
+      expect(await wield(workspace, [...args, '--json'])).toEqual({ status: 0, stdout, stderr: '' });
+      expect(await wield(workspace, ['--json', ...args])).toEqual({ status: 0, stdout, stderr: '' });
+    }
+    const { stdout: help } = await wield(workspace, ['--help']);
+    for (const args of [
+      ['--help', '--json'],
+      ['--json', '-h'],
+      ['help', '--json'],
+      ['--json', 'help'],
+    ]) {
+      expect(json(await wield(workspace, args))).toEqual({ ok: true, schema: 1, help });
+    }
+    expect((await wield(workspace, ['--help', '--nonsense'])).status).toBe(2);
+  });
+
   const MODES = VERB_TABLE.flatMap(({ name, modes }) => Object.keys(modes).map((mode) => `${name} --${mode}`));
   for (const verb of [...VERBS, ...MODES]) {
     spec('CLI-1 CLI-2', `wield ${verb} --help shows an example and does nothing`, async () => {
