@@ -70,7 +70,7 @@ function printAnswer({ current, line }: Asked, completion: Completion, io: Io): 
   const { candidates, files } = matching(completion, current);
   // Only bash completes files after `--path=`.
   const found = { candidates, files: files && (line !== undefined || !current.startsWith('-')) };
-  io.stdout.write(formatAnswer(found, line));
+  orNothing(() => io.stdout.write(formatAnswer(found, line)));
 }
 
 async function complete(words: readonly string[], current: string, io: Io): Promise<Completion> {

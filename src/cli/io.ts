@@ -9,9 +9,9 @@ export interface Output {
   readonly isTerminal: boolean;
   /** The width of the terminal, if it is one. */
   readonly columns: number | undefined;
-  /** Writes everything before it returns. Throws `EPIPE` if the reader is gone. */
+  /** Writes everything before it returns. Throws the error of the system: `EPIPE` if the reader is gone. */
   write(text: string): void;
-  /** Writes everything without blocking, so that signals and timeouts are still handled. */
+  /** The same without blocking, so that signals and timeouts are still handled. */
   writeAsync(bytes: Uint8Array): Promise<void>;
 }
 

@@ -11,16 +11,25 @@ const argv = process.argv.slice(2);
 const [first] = argv;
 
 if (argv.length === 1 && (first === 'version' || first === '--version' || first === '-v')) {
-  writeSync(1, `${WIELD_VERSION}\n`);
+  print(`${WIELD_VERSION}\n`);
 } else if (argv.length === 0 || (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h'))) {
   void help();
 } else {
   void start();
 }
 
+function print(text: string): void {
+  try {
+    for (let bytes = Buffer.from(text); bytes.length > 0; ) bytes = bytes.subarray(writeSync(1, bytes));
+  } catch {
+    // The command writes it again and says what is wrong.
+    void start();
+  }
+}
+
 async function help(): Promise<void> {
   const { formatHelp, formatShortHelp } = await import('./help.js');
-  writeSync(1, argv.length === 0 ? formatShortHelp() : formatHelp());
+  print(argv.length === 0 ? formatShortHelp() : formatHelp());
 }
 
 async function start(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { constants } from 'node:os';
 import type { Argument } from '../commands/index.js';
-import { exitStatus, isToolError, ToolError, toToolError } from '../core/error.js';
+import { type ErrorValue, exitStatus, isToolError, ToolError, toToolError } from '../core/error.js';
 import { assertSupported } from '../core/platform.js';
 import { quoteOutside, sanitize } from '../core/text.js';
 import { statOrNothing } from '../files/read.js';
@@ -36,15 +36,22 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   } catch (thrown) {
     if (thrown instanceof ClosedOutput) return 0;
     const error = toToolError(thrown);
-    const value = error.toJSON();
-    if (own.json()) printJson(terminal, { ok: false, error: { ...value, hint: toShellHint(value) } });
-    else printError(terminal, value);
+    printFailure(terminal, error.toJSON(), own.json());
     if (error.code === 'internal') own.debug?.(String((error.cause as Error)?.stack ?? error.stack));
     return interrupt.status() ?? exitStatus(error.code);
   } finally {
     own.flush();
     terminal.showTransient('');
   }
+}
+
+function printFailure(terminal: Terminal, error: ErrorValue, json: boolean): void {
+  try {
+    if (json) return void printJson(terminal, { ok: false, error: { ...error, hint: toShellHint(error) } });
+  } catch {
+    // Standard output cannot be written, which may be the error itself.
+  }
+  printError(terminal, error);
 }
 
 interface Setup {

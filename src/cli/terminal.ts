@@ -1,14 +1,17 @@
 // Text output and questions: colour and progress only on a terminal.
 
 import { styleText } from 'node:util';
+import { MACHINE_HINTS, systemReason, ToolError } from '../core/error.js';
 import type { Io } from './io.js';
 
 export type Colour = 'red' | 'yellow' | 'green' | 'cyan' | 'dim' | 'bold';
 
 export interface Terminal {
   readonly io: Io;
-  /** Writes data to stdout. */
+  /** Writes data to stdout. Throws `ClosedOutput` if the reader is gone, else `io`. */
   out(text: string): void;
+  /** The same without blocking, so that signals and timeouts are still handled. */
+  outAsync(bytes: Uint8Array): Promise<void>;
   /** Writes everything else to stderr. */
   err(text: string): void;
   /** Shows a line on a terminal that the next output replaces; an empty text clears it. */
@@ -31,6 +34,18 @@ const CLEAR = '\r\u001b[2K';
 
 /** Thrown by a write to a pipe whose reader is gone; not an error (CLI-10). */
 export class ClosedOutput extends Error {}
+
+// ERR-6: output that is cut must not look complete.
+function toOutputError(error: unknown): Error {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  // A socket with unread data is reset.
+  if (code === 'EPIPE' || code === 'ECONNRESET') return new ClosedOutput();
+  return new ToolError('io', `could not write the output: ${systemReason(error)}`, {
+    hint: MACHINE_HINTS[code] ?? 'check where standard output goes, then run the command again',
+    data: { errno: code },
+    cause: error,
+  });
+}
 
 export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): Terminal {
   const { stdin, stdout, stderr, env } = io;
@@ -60,8 +75,13 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
       try {
         stdout.write(text);
       } catch (error) {
-        throw (error as NodeJS.ErrnoException).code === 'EPIPE' ? new ClosedOutput() : error;
+        throw toOutputError(error);
       }
+    },
+    async outAsync(bytes) {
+      await stdout.writeAsync(bytes).catch((error) => {
+        throw toOutputError(error);
+      });
     },
     err(text) {
       clearTransient();

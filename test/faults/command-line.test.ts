@@ -1,4 +1,4 @@
-// Faults on the command line: signals during a call, closed and slow readers.
+// Faults on the command line: signals during a call, closed and slow readers, output that cannot be written.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { patience } from '../support/patience.js';
 import { processesWith, sleep } from '../support/processes.js';
 import { until } from '../support/server.js';
 import { nodeScript, shellScript } from '../support/shell-script.js';
-import { spec } from '../support/spec.js';
+import { spec, specIf } from '../support/spec.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 const MIB = 1024 * 1024;
@@ -99,6 +99,8 @@ spec('CLI-10 EXE-6', 'F24 ends the tool silently and successfully if the reader 
   const workspace = createWorkspace();
   workspace.script('flood', shellScript('yes'));
   workspace.script('talks', shellScript('while echo x; do sleep 0.05; done'));
+  const help = await shell(workspace, '"$NODE" "$BINARY" --help | true; echo "status ${PIPESTATUS[0]}"');
+  expect(help).toEqual({ stdout: 'status 0\n', stderr: '' });
   for (const name of ['flood', 'talks']) {
     const began = performance.now();
     const run = await shell(workspace, `"$NODE" "$BINARY" call ${name} | head -c 4; echo "status \${PIPESTATUS[0]}"`);
@@ -107,6 +109,38 @@ spec('CLI-10 EXE-6', 'F24 ends the tool silently and successfully if the reader 
     expect(performance.now() - began).toBeLessThan(patience(60_000));
     expect(processesWith(`WIELD_TOOL_NAME=${name}`).filter(isOf(workspace))).toEqual([]);
   }
+});
+
+const hasFull = existsSync('/dev/full');
+const NO_FULL = 'needs /dev/full; to run: use Linux';
+
+specIf(hasFull, NO_FULL, 'CLI-10 ERR-6', 'output that cannot be written fails with io and a hint', async () => {
+  const workspace = createWorkspace();
+  workspace.script('big', shellScript('seq 1 200000'));
+  const commands = [
+    'call big',
+    'call big --json',
+    'show nobody --json',
+    'version',
+    '--help',
+    '',
+    'list',
+    'audit --json',
+  ];
+  for (const command of [...commands, '__complete bash wield 6']) {
+    const run = await shell(workspace, `"$NODE" "$BINARY" ${command} > /dev/full; echo "status $?"`);
+    if (command.startsWith('__complete')) {
+      expect(run).toEqual({ stdout: 'status 0\n', stderr: '' });
+    } else if (command.includes('nobody')) {
+      expect(run.stdout).toBe('status 3\n');
+      expect(run.stderr).toMatch(/^error {2}tool not found/);
+    } else {
+      const stderr = /^error {2}could not write the output: no space left on device\n {2}hint {2}free space .*\n$/;
+      expect([command, run.stdout, run.stderr]).toEqual([command, 'status 8\n', expect.stringMatching(stderr)]);
+    }
+  }
+  const cut = await shell(workspace, '(ulimit -f 8; "$NODE" "$BINARY" call big > out; echo "status $?")');
+  expect(cut).toEqual({ stdout: 'status 8\n', stderr: expect.stringMatching(/file too large\n {2}hint {2}raise/) });
 });
 
 function isOf(workspace: Workspace): (pid: number) => boolean {

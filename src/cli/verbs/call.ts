@@ -234,9 +234,10 @@ export async function callForJson({ terminal, toolbox, ref, input, options }: Pr
 
 // Output is forwarded while the tool runs, so that it can be piped (RUN-10).
 export async function callForPerson({ terminal, toolbox, ref, input, options }: PreparedCall): Promise<number> {
-  const closed = new AbortController();
+  const stop = new AbortController();
   let streamed = false;
-  options.signal?.addEventListener('abort', () => closed.abort(), { once: true });
+  let unwritten: unknown;
+  options.signal?.addEventListener('abort', () => stop.abort(), { once: true });
   const status = createStatusLine(terminal);
   const { stdout, stderr } = terminal.io;
   const visible = {
@@ -245,17 +246,21 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
   };
   const result = await toolbox.call(ref, input, {
     ...options,
-    signal: closed.signal,
+    signal: stop.signal,
     onOutput: async (chunk, from) => {
       streamed = true;
       status.clear();
       const shown = visible[from] === undefined ? chunk : Buffer.from(visible[from].pass(chunk));
-      await terminal.io[from].writeAsync(shown).catch(() => from === 'stdout' && closed.abort());
+      if (from === 'stderr') return stderr.writeAsync(shown).catch(() => {});
+      return terminal.outAsync(shown).catch((error) => {
+        unwritten ??= error;
+        stop.abort();
+      });
     },
     onProgress: terminal.errIsTerminal ? status.show : undefined,
   });
   status.clear();
-  if (closed.signal.aborted && options.signal?.aborted !== true) return 0;
+  if (unwritten !== undefined && options.signal?.aborted !== true) throw unwritten;
   if (!streamed) terminal.out(visible.stdout ? toVisible(contentText(result)) : contentText(result));
   terminal.out(visible.stdout?.end() ?? '');
   terminal.err(visible.stderr?.end() ?? '');

@@ -107,8 +107,7 @@ async function stop(call: VerbCall, directory: string, found: FoundProcess): Pro
 }
 
 async function showOutput({ terminal, flags, signal }: VerbCall, directory: string, found: FoundProcess) {
-  const { stdout } = terminal.io;
-  const visible = stdout.isTerminal ? createVisibleOutput() : undefined;
+  const visible = terminal.io.stdout.isTerminal ? createVisibleOutput() : undefined;
   let from = 0;
   const print = async (): Promise<void> => {
     for (;;) {
@@ -116,7 +115,7 @@ async function showOutput({ terminal, flags, signal }: VerbCall, directory: stri
       if (part.isGap) terminal.err(`[output before byte ${part.from} is no longer kept]\n`);
       if (part.text === '') return;
       const bytes = Buffer.from(part.text);
-      await stdout.writeAsync(visible === undefined ? bytes : Buffer.from(visible.pass(bytes)));
+      await terminal.outAsync(visible === undefined ? bytes : Buffer.from(visible.pass(bytes)));
       from = part.next;
     }
   };
