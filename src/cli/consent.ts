@@ -3,7 +3,7 @@
 import { assertPerson } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import { redactText } from '../core/redact.js';
-import { quoteWord, sanitize } from '../core/text.js';
+import { quoteWord, sanitize, spellOut } from '../core/text.js';
 import { readLine, type Terminal } from './terminal.js';
 import { type FlagHelp, toggle, type VerbCall } from './verb.js';
 
@@ -63,8 +63,8 @@ export function unconfirmed({ json, typed }: VerbCall, what: string): ToolError 
   });
 }
 
-/** Asks a yes/no question; anything but yes is no. */
+/** Asks a yes/no question, whose names and paths may come from outside (ERR-5); anything but yes is no. */
 export async function ask({ terminal, signal }: VerbCall, question: string): Promise<boolean> {
-  terminal.err(`  ${question} [y/N] `);
+  terminal.err(`  ${spellOut(question)} [y/N] `);
   return ['y', 'yes'].includes((await readLine(terminal, signal)).trim().toLowerCase());
 }

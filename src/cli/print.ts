@@ -85,5 +85,5 @@ export function printPlan(
   const where = source === undefined ? '' : `  (${source.file}:${source.line})`;
   const policy = `${verdict.verdict.padEnd(8)} ${verdict.reason}${where}`;
   for (const [name, value] of [...planRows(plan), ['policy', policy] as const])
-    terminal.out(`  ${name.padEnd(11)} ${sanitize(value)}\n`);
+    terminal.out(`  ${name.padEnd(11)} ${sanitize(value).replace(/\n/g, `\n${' '.repeat(14)}`)}\n`);
 }

@@ -14,7 +14,7 @@ import { type FlagHelp, toggle, type VerbCall } from './verb.js';
 /** Says why the workspace is not trusted: never, or no longer, because of these files. Empty if it is. */
 export function describeDistrust({ state, workspace: { trusted, workdir } }: NodeToolbox): string {
   if (trusted) return '';
-  const changed = state.trust.changes(workdir).map(({ file }) => file);
+  const changed = state.trust.changes(workdir).map(({ file }) => spellOut(file));
   if (changed.length === 0) return 'this workspace is not trusted';
   return `this workspace is no longer trusted, because ${changed.join(', ')} changed`;
 }

@@ -1,10 +1,12 @@
-// Attacks through the output of tools: on a terminal it is text, in a pipe it is the bytes of the tool.
+// Attacks through the output of tools and the names of directories: on a terminal they are text, in a pipe the output is the bytes of the tool.
 
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
-import { wieldProcess } from '../support/cli.js';
-import { hasPty, wieldAtTerminal } from '../support/pty.js';
+import { wield, wieldProcess } from '../support/cli.js';
+import { hasPty, NO_PTY, wieldAtTerminal } from '../support/pty.js';
 import { nodeScript, shellScript } from '../support/shell-script.js';
-import { finding } from '../support/spec.js';
+import { finding, spec, specIf } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
 /** Sequences that move the cursor, set the title or the clipboard, make links, switch screens or ask the terminal. */
@@ -90,4 +92,63 @@ finding('B18', 'A55 passes the bytes of a tool on to a pipe', async () => {
   workspace.script('esc', script('stdout', HOSTILE));
   const { stdout } = await wieldProcess(workspace, ['call', 'esc']);
   expect(stdout).toBe(HOSTILE.map((text) => `before ${text} after\n`).join(''));
+});
+
+// A path with these in a question could show another question.
+const HOSTILE_NAME = 'safe\u001b[2K\rharmless\n  trusted  all\u202e';
+
+function createHostileDirectory() {
+  const workspace = createWorkspace();
+  const dir = join(workspace.dir, HOSTILE_NAME);
+  mkdirSync(dir);
+  return { ...workspace, dir };
+}
+
+spec('ERR-5', 'what verbs print shows no control characters of the path of the workspace', async () => {
+  const workspace = createHostileDirectory();
+  const { dir } = workspace;
+  const commands = [
+    'init',
+    'new other',
+    'trust --revoke',
+    'trust --revoke',
+    'trust --dry-run',
+    'trust --yes',
+    'trust --list',
+    'config',
+    'init --capabilities --dry-run',
+    'list',
+    'list --all',
+    'list --manifest --output m',
+    'show hello',
+    'call hello --name x --dry-run',
+    'call nobody',
+    'check',
+    'doctor',
+    'explain hello --as mcp',
+    'remove hello',
+    'mcp add files --scope project -- true',
+    'mcp list',
+    'mcp remove files --yes',
+    'connect cursor --scope project --dry-run',
+    'init --source',
+  ];
+  const wrong: unknown[] = [];
+  for (const command of commands) {
+    const run = await wield(workspace, command.split(' '), { cwd: dir });
+    const found = `${run.stdout}${run.stderr}`.match(/[\u001b\r\u202e]|^ {2}trusted {2}all/m);
+    if (found !== null) wrong.push([command, found[0]]);
+  }
+  expect(wrong).toEqual([]);
+});
+
+specIf(hasPty, NO_PTY, 'POL-33 CLI-31 ERR-5', 'the question of wield trust shows the path as it is', async () => {
+  const workspace = createHostileDirectory();
+  await wield(workspace, ['init'], { cwd: workspace.dir });
+  await wield(workspace, ['trust', '--revoke'], { cwd: workspace.dir });
+  const answers = [['[y/N]', 'n\n']] as const;
+  const { screen } = await wieldAtTerminal(workspace, ['trust'], { answers });
+  expect(screen).toContain(
+    `${join(workspace.dir, '..')}/safe<U+001B>[2K<U+000D>harmless\\n  trusted  all<U+202E>? [y/N]`,
+  );
 });

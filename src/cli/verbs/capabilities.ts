@@ -2,7 +2,7 @@
 
 import type { Caller } from '../../core/caller.js';
 import { exitStatus } from '../../core/error.js';
-import { sanitize } from '../../core/text.js';
+import { sanitize, spellOut } from '../../core/text.js';
 import { createApprove } from '../approve.js';
 import { ASKS } from '../consent.js';
 import { printError, printJson, report } from '../print.js';
@@ -39,6 +39,6 @@ export const capabilities: Verb = {
       text: string;
     };
     const done = changed ? (dryRun ? 'would write' : 'wrote') : 'unchanged';
-    return report(call, { dryRun, path, themes, changed, text }, `${sanitize(text)}\n  ${done}  ${path}\n`);
+    return report(call, { dryRun, path, themes, changed, text }, `${sanitize(text)}\n  ${done}  ${spellOut(path)}\n`);
   },
 };

@@ -19,7 +19,7 @@ import { CLIENTS, findClient } from '../../clients/table.js';
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
-import { shortenPath } from '../../core/text.js';
+import { shortenPath, spellOut } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
 import {
@@ -100,7 +100,7 @@ async function carryOut(
   const plan = toPlan();
   const { name } = server;
   const { file, scope, changed } = plan;
-  const shown = shortPath(file.path, toolbox);
+  const shown = spellOut(shortPath(file.path, toolbox));
   const diff = changed ? toShownDiff(diffOf(plan)) : [];
   const block = undo ? undefined : client.findBlock?.(name, environment, toPlain(file.document));
   const blocked = block === undefined ? {} : { blocked: block };

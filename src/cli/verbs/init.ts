@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemReason, ToolError } from '../../core/error.js';
-import { count, sanitize } from '../../core/text.js';
+import { count, sanitize, spellOut } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { ASKS } from '../consent.js';
 import type { TaskFile } from '../found.js';
@@ -179,7 +179,7 @@ async function initSource(call: VerbCall): Promise<number> {
   const file = existing ?? 'wield.toml';
   const created = existing === undefined ? [file] : [];
   if (dryRun) {
-    const text = `  ${existing === undefined ? 'create' : 'exists'}   ${sanitize(join(directory, file))}\n`;
+    const text = `  ${existing === undefined ? 'create' : 'exists'}   ${spellOut(join(directory, file))}\n`;
     return report(call, { dryRun: true, workdir: directory, created }, text);
   }
   mkdirOrFail(directory);
@@ -188,7 +188,7 @@ async function initSource(call: VerbCall): Promise<number> {
   return report(
     call,
     { workdir: directory, created, items },
-    `  ${existing === undefined ? 'created' : 'exists '}  ${sanitize(join(directory, file))}\n  offers   ${count(items, 'item')}; wield check shows problems\n`,
+    `  ${existing === undefined ? 'created' : 'exists '}  ${spellOut(join(directory, file))}\n  offers   ${count(items, 'item')}; wield check shows problems\n`,
   );
 }
 

@@ -1,7 +1,7 @@
 // `wield list` of what is installed: items with their state, items of sources, sources, what is outdated, and a manifest of it.
 
 import { resolve } from 'node:path';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, spellOut } from '../../core/text.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { findOutdated, type ItemStatus, readStatus } from '../../install/compare.js';
 import { toExportedManifest } from '../../install/export.js';
@@ -180,6 +180,6 @@ export const exportInstalled: Verb = {
     const output = flags.get('output')?.toString();
     const file = output === undefined ? null : resolve(cwd, output);
     if (file !== null) writeFileAtomic(file, text, { mode: 0o644 });
-    return report(call, { file, manifest: text }, file === null ? text : `  written  ${file}\n`);
+    return report(call, { file, manifest: text }, file === null ? text : `  written  ${spellOut(file)}\n`);
   },
 };

@@ -3,7 +3,7 @@
 import type { Server } from 'node:http';
 import { pause, untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
-import { count, sanitize } from '../../core/text.js';
+import { count, sanitize, spellOut } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
 import type { AccessOptions } from '../../mcp-server/access.js';
@@ -266,7 +266,9 @@ async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, 
   // `knownOnly`: starting this server must not start others (UPS-3).
   const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' }, knownOnly: true });
   terminal.out(`http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`);
-  terminal.err(`  serving ${count(tools.length, 'tool')} of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`);
+  terminal.err(
+    `  serving ${count(tools.length, 'tool')} of ${spellOut(toolbox.workspace.workdir)}; press Ctrl-C to stop\n`,
+  );
   if (!toolbox.workspace.trusted && tools.some(needsTrust))
     terminal.err(`  ${describeDistrust(toolbox)}: models cannot call its tools until you run wield trust\n`);
 }

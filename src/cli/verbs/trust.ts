@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import { assertPerson } from '../../core/caller.js';
-import { count } from '../../core/text.js';
+import { count, spellOut } from '../../core/text.js';
 import { lineDiff } from '../../files/diff.js';
 import { describeWorkspace } from '../../policy/trust.js';
 import { assertUnchanged } from '../clients.js';
@@ -42,7 +42,7 @@ async function listTrusted(call: VerbCall): Promise<number> {
     changed: trustStore.changes(directory).map((change) => change.file),
   }));
   const rows = workspaces.map(({ directory, since, changed }) => [
-    directory,
+    spellOut(directory),
     since.slice(0, 10),
     changed.length === 0 ? '' : `suspended: ${changed.join(', ')} changed`,
   ]);
@@ -66,7 +66,7 @@ async function grant(call: VerbCall, workdir: string): Promise<number> {
   const found = await findRunnable(toolbox);
   if (!json) {
     for (const { file, diff } of changes) {
-      terminal.out(`  ${terminal.paint('bold', file)} changed since you trusted it\n`);
+      terminal.out(`  ${terminal.paint('bold', spellOut(file))} changed since you trusted it\n`);
       printDiff(terminal, diff);
     }
     printRunnable(terminal, found);
@@ -84,7 +84,7 @@ async function grant(call: VerbCall, workdir: string): Promise<number> {
   }
   if (dryRun) terminal.out(`  Models could call its ${describe(found)}. wield trust does it.\n`);
   else {
-    terminal.out(`  trusted  ${workdir}\n`);
+    terminal.out(`  trusted  ${spellOut(workdir)}\n`);
     terminal.out(`  Models can now call its ${describe(found)}. wield trust --revoke undoes it.\n`);
   }
   return 0;
@@ -100,7 +100,8 @@ async function revoke(call: VerbCall, workdir: string): Promise<number> {
   const trustStore = call.toolbox().state.trust;
   const isRecorded = trustStore.isRecorded(workdir);
   const revoked = call.dryRun ? false : await trustStore.revoke(workdir);
-  const done = revoked ? `  revoked  ${workdir}\n` : `  ${workdir} was not trusted\n`;
-  const text = call.dryRun && isRecorded ? `  would revoke  ${workdir}\n` : done;
+  const shown = spellOut(workdir);
+  const done = revoked ? `  revoked  ${shown}\n` : `  ${shown} was not trusted\n`;
+  const text = call.dryRun && isRecorded ? `  would revoke  ${shown}\n` : done;
   return report(call, { directory: workdir, trusted: call.dryRun && isRecorded, revoked }, text);
 }

@@ -2,7 +2,7 @@
 
 import { untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, spellOut } from '../../core/text.js';
 import { openPage } from '../page.js';
 import { printJson } from '../print.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
@@ -31,7 +31,7 @@ export const ui: Verb = {
       const opened = await openBrowser(new URL(page.url), toolbox.machine.world);
       if (!opened) terminal.err('  no browser could be opened; open this URL yourself\n');
     }
-    if (!json) terminal.err(`  the page of ${toolbox.workspace.workdir}; press Ctrl-C to stop\n`);
+    if (!json) terminal.err(`  the page of ${spellOut(toolbox.workspace.workdir)}; press Ctrl-C to stop\n`);
     await untilAborted(signal);
     page.close();
     return 0;

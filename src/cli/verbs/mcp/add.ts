@@ -65,7 +65,7 @@ export const add: McpAction = {
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
     const environment = findClientEnvironment(toolbox);
     const target = wieldFile(scope, environment);
-    const file = shortPath(target, toolbox);
+    const file = spellOut(shortPath(target, toolbox));
     const owner = scope === 'user' ? 'user' : 'workspace';
     const typed = toServer(name, written, { owner, file: target });
     toolbox.state.upstreams.assertAllowed(typed, { registry: origin });

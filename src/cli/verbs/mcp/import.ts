@@ -62,7 +62,7 @@ export const importServers: McpAction = {
     assertAllowed(plan, toolbox);
     if (!call.json) show(call, plan, environment);
     const write = plan.written.length > 0 && !call.dryRun;
-    const file = shortenPath(plan.destination.path, environment.workdir, environment.home);
+    const file = spellOut(shortenPath(plan.destination.path, environment.workdir, environment.home));
     if (write) {
       if (!(await confirm(call, `Write ${count(plan.written.length, 'server')} to ${file}?`, file))) return 0;
       await changeConfig(call, plan.destination.path, () => {

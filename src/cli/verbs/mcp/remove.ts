@@ -24,7 +24,7 @@ export const remove: McpAction = {
     if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'removing a server');
     const scope = readScope(call) ?? findScope(toolbox, name);
     const edit = editServer(scope, findClientEnvironment(toolbox), name, undefined);
-    const file = shortPath(edit.file.path, toolbox);
+    const file = spellOut(shortPath(edit.file.path, toolbox));
     if (edit.current === undefined) {
       throw new ToolError('not_found', `${file} has no server "${quoteOutside(name, 60)}"`, {
         hint: 'wield mcp shows where each server is configured',
