@@ -34,9 +34,10 @@ export const check: Verb = {
   async run({ terminal, flags, positionals, json, cwd, toolbox: open }) {
     const sarif = flags.has('sarif');
     if (json && sarif) throw usageError('--json and --sarif exclude each other', 'leave one out');
-    const directory = resolve(cwd, positionals[0] ?? '.');
-    const isOther = positionals.length > 0 && WORKSPACE_FILES.some((name) => existsSync(join(directory, name)));
-    const toolbox = open(isOther ? { workdir: directory } : {});
+    const given = resolve(cwd, positionals[0] ?? '.');
+    const named = realPath(given) ?? given;
+    const isOther = positionals.length > 0 && WORKSPACE_FILES.some((name) => existsSync(join(named, name)));
+    const toolbox = open(isOther ? { workdir: named } : {});
     const {
       machine: { world },
       workspace: { workdir },
@@ -44,6 +45,8 @@ export const check: Verb = {
       find,
       catalog: { survey, problems },
     } = toolbox;
+    const isWorkspace = positionals.length === 0 && !ITEM_FILES.some((name) => existsSync(join(cwd, name)));
+    const directory = isWorkspace ? workdir : named;
     const isThere = async (ref: string): Promise<boolean> =>
       (await survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
@@ -107,10 +110,9 @@ export const check: Verb = {
 type Shown = CheckFinding & { readonly fixed?: boolean };
 
 const WORKSPACE_FILES = ['.agents', '.mcp.json'];
-const SOURCE_FILES = [
-  ...['wield.toml', 'mind.toml', 'SKILL.md', 'skills', 'tools', 'agents', 'rules'],
-  ...['.claude-plugin', '.codex-plugin', 'plugin.json'],
-];
+// A skill or source inside a workspace is checked by itself.
+const ITEM_FILES = ['SKILL.md', 'wield.toml', 'mind.toml', '.claude-plugin', '.codex-plugin', 'plugin.json'];
+const SOURCE_FILES = [...ITEM_FILES, 'skills', 'tools', 'agents', 'rules'];
 
 const MODEL: Caller = { kind: 'model', door: 'mcp' };
 const CODE: Caller = { kind: 'code', door: 'library' };

@@ -1,11 +1,11 @@
 // `wield new`: creates a tool that works, and its test.
 
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, extname, join, resolve } from 'node:path';
+import { dirname, extname, join, relative, resolve } from 'node:path';
 import { findDestructiveWord } from '../../core/destructive-words.js';
 import { systemReason, ToolError } from '../../core/error.js';
 import { isToolName } from '../../core/name.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, quoteWord, spellOut } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { removeFile } from '../../files/remove.js';
 import { renewTrust } from '../clients.js';
@@ -39,33 +39,35 @@ export const newTool: Verb = {
     const kinds = [...TEMPLATES, 'openapi' as const].filter((kind) => flags.has(kind));
     if (kinds.length > 1) throw usageError(`--${kinds[0]} and --${kinds[1]} exclude each other`, 'choose one');
     const [kind = 'bash'] = kinds;
-    const files = kind === 'openapi' ? await documentFiles(call, name) : toFiles(name, kind, cwd);
+    const toolbox = call.toolbox();
+    const { workdir } = toolbox.workspace;
+    const files = kind === 'openapi' ? await documentFiles(call, name, workdir) : toFiles(name, kind, workdir);
+    const shorten = (path: string): string => spellOut(relative(cwd, join(workdir, path)));
     if (dryRun) {
-      assertNew(cwd, files);
+      assertNew(workdir, files);
       const created = files.map(({ path }) => path);
-      const text = created.map((path) => `  create   ${path}\n`).join('');
-      return report(call, { dryRun: true, name, workdir: cwd, created }, text);
+      const text = created.map((path) => `  create   ${shorten(path)}\n`).join('');
+      return report(call, { dryRun: true, name, workdir, created }, text);
     }
-    const toolbox = call.toolbox({ workdir: cwd });
     const { insideCall, world } = toolbox.machine;
     const { trust } = toolbox.state;
-    const wasTrusted = trust.isTrusted(cwd);
+    const wasTrusted = trust.isTrusted(workdir);
     const found = await findOthers(toolbox);
-    const write = async (): Promise<void> => writeAll(cwd, files);
+    const write = async (): Promise<void> => writeAll(workdir, files);
     if (insideCall) await write();
     else await renewTrust(toolbox, write);
     // Like wield init (CLI-5).
-    if (!insideCall && !wasTrusted && (await mayTrust(call, found))) await trust.trust(cwd, new Date(world.now()));
-    const isTrusted = trust.isTrusted(cwd);
+    if (!insideCall && !wasTrusted && (await mayTrust(call, found))) await trust.trust(workdir, new Date(world.now()));
+    const isTrusted = trust.isTrusted(workdir);
     const created = files.map(({ path }) => path);
-    if (json) return printJson(terminal, { ok: true, name, workdir: cwd, created, trusted: isTrusted });
-    for (const path of created) terminal.out(`  created  ${path}\n`);
+    if (json) return printJson(terminal, { ok: true, name, workdir, created, trusted: isTrusted });
+    for (const path of created) terminal.out(`  created  ${shorten(path)}\n`);
     if (isMarked(name, kind))
       terminal.out(`  asks     before a model calls it: "${findDestructiveWord(name)}" may be destructive\n`);
     if (!isTrusted) terminal.out('  note     models may call it after: wield trust\n');
     else if (!wasTrusted) terminal.out('  trusted  this workspace; wield trust --revoke undoes it\n');
     terminal.out(kind === 'openapi' ? `  Try      wield ${name}\n` : `  Try      wield call ${name} --text hello\n`);
-    terminal.out(`  Test     sh .agents/tests/${name}.sh\n  Undo     wield remove ${name}\n`);
+    terminal.out(`  Test     sh ${quoteWord(shorten(`.agents/tests/${name}.sh`))}\n  Undo     wield remove ${name}\n`);
     return 0;
   },
 };
@@ -86,13 +88,13 @@ function isMarked(name: string, kind: string): boolean {
   return kind !== 'openapi' && kind !== 'tools-json' && findDestructiveWord(name) !== undefined;
 }
 
-async function documentFiles({ cwd, flags }: VerbCall, name: string): Promise<NewFile[]> {
+async function documentFiles({ cwd, flags }: VerbCall, name: string, workdir: string): Promise<NewFile[]> {
   const { inspectDocument } = await import('../add-document.js');
   const source = resolve(cwd, String(flags.get('openapi')));
   if (!existsSync(source)) throw new ToolError('not_found', `file not found: ${quoteOutside(source, 200)}`);
   const bytes = readFileSync(source);
   const path = `.agents/tools/${name}.openapi${extname(source)}`;
-  const { tools } = await inspectDocument(bytes, name, join(cwd, path), source);
+  const { tools } = await inspectDocument(bytes, name, join(workdir, path), source);
   const check = tools
     .slice(0, 3)
     .map((tool) => `wield show ${tool.name} > /dev/null || exit 1`)
@@ -101,18 +103,18 @@ async function documentFiles({ cwd, flags }: VerbCall, name: string): Promise<Ne
 }
 
 // All or nothing: what exists is not changed.
-function assertNew(cwd: string, files: readonly NewFile[]): void {
-  const existing = files.find(({ path }) => existsSync(join(cwd, path)));
+function assertNew(workdir: string, files: readonly NewFile[]): void {
+  const existing = files.find(({ path }) => existsSync(join(workdir, path)));
   if (existing !== undefined)
     throw new ToolError('conflict', `${existing.path} exists`, { hint: 'choose another name, or remove it first' });
 }
 
-function writeAll(cwd: string, files: readonly NewFile[]): void {
-  assertNew(cwd, files);
+function writeAll(workdir: string, files: readonly NewFile[]): void {
+  assertNew(workdir, files);
   const made: string[] = [];
   try {
     for (const { path, text, mode } of files) {
-      const file = join(cwd, path);
+      const file = join(workdir, path);
       makeDirectory(dirname(file), 0o777);
       writeFileSync(file, text, { flag: 'wx' });
       made.push(file);
@@ -121,7 +123,7 @@ function writeAll(cwd: string, files: readonly NewFile[]): void {
     }
   } catch (error) {
     for (const file of made) removeFile(file);
-    throw new ToolError('io', `cannot write ${cwd}/.agents: ${systemReason(error)}`, {
+    throw new ToolError('io', `cannot write ${workdir}/.agents: ${systemReason(error)}`, {
       hint: 'check the permissions of the directory',
     });
   }

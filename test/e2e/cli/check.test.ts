@@ -111,6 +111,29 @@ describe('errors', () => {
     expect((await check(workspace, '.agents/skills')).errors).toBe(3);
   });
 
+  spec(
+    'TJS-4 RES-40',
+    'checks the workspace from a directory below it, a source there, and what a link names',
+    async () => {
+      const workspace = withSkill(misspelt);
+      const below = (directory: string, ...args: string[]) =>
+        wield(workspace, ['check', ...args, '--json'], { cwd: join(workspace.dir, directory) });
+      const found = json(await wield(workspace, ['check', '--json']));
+      expect(found).toMatchObject({ checked: 1, errors: 1 });
+      workspace.write('src/deep/note.txt', '');
+      workspace.write('source/wield.toml', '[source]\n');
+      workspace.write('source/skills/other/SKILL.md', 'no frontmatter\n');
+      expect(json(await below('src/deep'))).toEqual(found);
+      expect(json(await below('source')).findings).toMatchObject([{ path: 'skills/other/SKILL.md' }]);
+      expect(json(await below('.', '--cwd', 'src/deep'))).toMatchObject({ checked: 0 });
+      workspace.write('.agents/tools/broken', '#!/bin/sh\n# @param x\n', 0o755);
+      symlinkSync('.agents/tools', join(workspace.dir, 'link'));
+      const ofTools = json(await below('.', '.agents/tools'));
+      expect(ofTools).toMatchObject({ checked: 1, errors: 1 });
+      expect(json(await below('.', 'link'))).toEqual(ofTools);
+    },
+  );
+
   finding('D5 TJS-4', 'reports what a listing reports about other files of a workspace', async () => {
     const workspace = createSkillWorkspace();
     workspace.write('.agents/tools/pets.openapi.json', '{\n "openapi": "3.0.0",\n "paths": {,}\n}');

@@ -82,6 +82,19 @@ spec('CLI-32', 'marks a tool whose name says that it destroys something', async 
   expect((await run(workspace, 'explain', 'delete-old', '--as', 'mcp')).verdict).toBe('ask');
 });
 
+spec('CLI-28 RES-40', 'creates tools in the workspace from a directory below it', async () => {
+  const workspace = createWorkspace();
+  await run(workspace, 'new', 'first');
+  workspace.write('src/deep/note.txt', '');
+  const cwd = join(workspace.dir, 'src/deep');
+  const { stdout } = await wield(workspace, ['new', 'second'], { cwd });
+  expect(stdout).toContain('created  ../../.agents/tools/second\n');
+  expect(stdout).toContain('Test     sh ../../.agents/tests/second.sh\n');
+  expect(existsSync(join(cwd, '.agents'))).toBe(false);
+  expect(json(await wield(workspace, ['new', 'third', '--json', '--cwd', cwd]))).toMatchObject({ workdir: cwd });
+  expect((await run(workspace, 'trust', '--list')).workspaces).toHaveLength(2);
+});
+
 spec('CLI-28', 'changes nothing that exists, and refuses names and flags that do not fit', async () => {
   const workspace = createWorkspace();
   await run(workspace, 'new', 'greet');
