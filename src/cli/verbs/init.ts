@@ -1,8 +1,8 @@
 // `wield init`: offers what a repository already has, or creates a first tool, with a commented configuration.
 
-import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { systemReason, ToolError } from '../../core/error.js';
+import { orNothing, systemReason, ToolError } from '../../core/error.js';
 import { count, sanitize, spellOut } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { ASKS } from '../consent.js';
@@ -10,6 +10,7 @@ import type { TaskFile } from '../found.js';
 import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, printRunnable } from '../runnable.js';
 import { schemaAddress } from '../schema-address.js';
+import { findTaken } from '../taken.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const HELLO = `#!/bin/sh
@@ -91,17 +92,24 @@ export const init: Verb = {
       { name: '.agents/tools/hello', text: HELLO, mode: 0o755, about: 'a shell script with a comment header' },
       { name: CONFIG_FILE, text: template + HELLO_CONFIG, mode: 0o644, about: 'settings, most of them commented out' },
     ];
+    const hello = join(cwd, '.agents/tools/hello');
+    const taken = await findTaken(toolbox, 'hello', hello);
+    const wanted = taken === undefined ? files : files.slice(1);
     const created: string[] = [];
     const lines = describeTasks(tasks, chosen, chosen.length === 0 ? 'could offer:' : 'offers');
     for (const { file, has, command } of hints.slice(0, MAX_HINTS)) lines.push(['found', `${has} in ${file}`, command]);
-    for (const { name, text, mode, about } of hasTasks || chosen.length > 0 ? [] : files) {
+    for (const { name, text, mode, about } of hasTasks || chosen.length > 0 ? [] : wanted) {
       const path = join(cwd, name);
       if (!dryRun) mkdirOrFail(dirname(path));
       const made = dryRun ? !existsSync(path) : writeNew(path, text, mode);
       if (made) created.push(name);
       lines.push([made ? (dryRun ? 'create' : 'created') : 'exists', name, made ? about : 'not changed']);
     }
+    if (!hasTasks && chosen.length === 0 && taken !== undefined) lines.push(['exists', 'hello', taken]);
     if (hasTasks) lines.push(['exists', CONFIG_FILE, 'not changed']);
+    // A call of another tool is not proposed.
+    const quick = findFirstCall(chosen, world);
+    const first = quick && (await findTaken(toolbox, quick.name, join(cwd, 'package.json'))) ? undefined : quick;
     if (chosen.length > 0) {
       const isNew = !existsSync(join(cwd, CONFIG_FILE));
       if (!dryRun) {
@@ -140,9 +148,9 @@ export const init: Verb = {
           : '\n  Not trusted, because there was something here before. Review it, then run wield trust.\n',
       );
     }
-    const first = findFirstCall(chosen, world);
     const needs = first?.missing === undefined ? '' : `   needs ${first.missing}, which is not installed`;
-    const example = first === undefined ? (hasTasks ? 'list' : 'call hello --name Ada') : `call ${first.name}${needs}`;
+    const isHello = taken === undefined && orNothing(() => readFileSync(hello, 'utf8')) === HELLO;
+    const example = first === undefined ? (isHello ? 'call hello --name Ada' : 'list') : `call ${first.name}${needs}`;
     terminal.out(`\n  Try      wield ${example}\n`);
     if (first === undefined && tasks.some((file) => file.tasks.some(({ harmless }) => harmless)))
       terminal.out('  Offer    wield init --yes   offers the tasks that look harmless\n');

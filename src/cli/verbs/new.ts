@@ -8,10 +8,12 @@ import { isToolName } from '../../core/name.js';
 import { quoteOutside, quoteWord, spellOut } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
 import { removeFile } from '../../files/remove.js';
+import type { NodeToolbox } from '../../node.js';
 import { renewTrust } from '../clients.js';
 import { ASKS } from '../consent.js';
 import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, TRUST_ALL } from '../runnable.js';
+import { findTaken } from '../taken.js';
 import { type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
 import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
@@ -42,9 +44,10 @@ export const newTool: Verb = {
     const toolbox = call.toolbox();
     const { workdir } = toolbox.workspace;
     const files = kind === 'openapi' ? await documentFiles(call, name, workdir) : toFiles(name, kind, workdir);
+    assertNew(workdir, files);
+    if (kind !== 'openapi') await assertFree(toolbox, name, join(workdir, files[0]!.path));
     const shorten = (path: string): string => spellOut(relative(cwd, join(workdir, path)));
     if (dryRun) {
-      assertNew(workdir, files);
       const created = files.map(({ path }) => path);
       const text = created.map((path) => `  create   ${shorten(path)}\n`).join('');
       return report(call, { dryRun: true, name, workdir, created }, text);
@@ -107,6 +110,15 @@ function assertNew(workdir: string, files: readonly NewFile[]): void {
   const existing = files.find(({ path }) => existsSync(join(workdir, path)));
   if (existing !== undefined)
     throw new ToolError('conflict', `${existing.path} exists`, { hint: 'choose another name, or remove it first' });
+}
+
+// A tool that another one precedes could not be called.
+async function assertFree(toolbox: NodeToolbox, name: string, file: string): Promise<void> {
+  const taken = await findTaken(toolbox, name, file);
+  if (taken === undefined) return;
+  throw new ToolError('conflict', `"${name}" is the name of ${taken}, which would be called instead`, {
+    hint: `choose another name; wield show ${name} shows that tool`,
+  });
 }
 
 function writeAll(workdir: string, files: readonly NewFile[]): void {

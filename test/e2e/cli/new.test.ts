@@ -1,7 +1,7 @@
 // `wield new` and `wield remove`: tools that work, their tests, and undo.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { binary } from '../../support/built.js';
@@ -112,6 +112,49 @@ spec('CLI-28', 'changes nothing that exists, and refuses names and flags that do
   workspace.write('bad.json', '{}');
   expect((await run(workspace, 'new', 'x', '--openapi', 'bad.json')).error.code).toBe('invalid_definition');
   expect(existsSync(join(workspace.dir, '.agents/tests/x.sh'))).toBe(false);
+});
+
+spec('CLI-28 RES-3', 'refuses a name by which another tool would be called', async () => {
+  const workspace = createWorkspace();
+  await run(workspace, 'new', 'notes', '--tools-json');
+  rmSync(join(workspace.dir, '.agents/tests'), { recursive: true });
+  const descriptor = join(workspace.dir, '.agents/skills/notes/tools.json');
+  writeFileSync(descriptor, readFileSync(descriptor, 'utf8').replaceAll('"notes"', '"find-note"'));
+  await run(workspace, 'new', 'script');
+  rmSync(join(workspace.dir, '.agents/tests'), { recursive: true });
+  const files = readdirSync(join(workspace.dir, '.agents'), { recursive: true });
+  for (const [name, message] of [
+    ['call_tool', '"call_tool" is the name of a built-in tool, which would be called instead'],
+    ['workdir', expect.stringContaining('a built-in tool')],
+    ['read_skill --ts', expect.stringContaining('a built-in tool')],
+    ['find-note', expect.stringContaining('a tool in .agents/skills/notes,')],
+    ['script --ts', expect.stringContaining('a tool in .agents/tools,')],
+    ['workdir --dry-run', expect.stringContaining('a built-in tool')],
+  ] as const)
+    expect((await run(workspace, 'new', ...name.split(' '))).error).toMatchObject({ code: 'conflict', message });
+  expect(readdirSync(join(workspace.dir, '.agents'), { recursive: true })).toEqual(files);
+  // Those that give way to a script, and your own.
+  mkdirSync(join(workspace.home, '.agents/tools'), { recursive: true });
+  const own = '#!/bin/sh\n# @description D\necho own\n';
+  writeFileSync(join(workspace.home, '.agents/tools/mine'), own, { mode: 0o755 });
+  for (const name of ['complete_task', 'mine']) {
+    expect(await run(workspace, 'new', name)).toMatchObject({ ok: true });
+    expect((await wield(workspace, ['call', name, '--text', 'x'])).stdout).toBe(`${name}: x\n`);
+  }
+});
+
+spec('CLI-5', 'init proposes no call that runs another tool', async () => {
+  const workspace = createWorkspace();
+  await run(workspace, 'new', 'hello', '--tools-json');
+  const { stdout } = await wield(workspace, ['init']);
+  expect(stdout).toContain('exists   hello                  a tool in .agents/skills/hello\n');
+  expect(stdout).toContain('Try      wield list\n');
+  expect(existsSync(join(workspace.dir, '.agents/tools'))).toBe(false);
+  const other = createWorkspace();
+  await wield(other, ['init']);
+  expect((await wield(other, ['init'])).stdout).toContain('Try      wield call hello --name Ada\n');
+  other.script('hello', '#!/bin/sh\n# @description D\necho own\n');
+  expect((await wield(other, ['init'])).stdout).toContain('Try      wield list\n');
 });
 
 spec('CLI-29', 'removes a tool with its test, and brings it back unchanged', async () => {
