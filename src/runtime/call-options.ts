@@ -19,7 +19,8 @@ import {
   table,
   text,
 } from '../core/shape.js';
-import type { DoorOptions } from '../core/toolbox.js';
+import { didYouMean } from '../core/text.js';
+import type { DoorListOptions, DoorOptions, ListOptions, PlanOptions, SearchOptions } from '../core/toolbox.js';
 import { PROTOCOL_VERSIONS } from '../core/upstream.js';
 
 function whichIs<T>(expected: string, accepts: (value: unknown) => boolean): Shape<T> {
@@ -55,28 +56,33 @@ const CALLER = object({
   protocol: optional(oneOf(...PROTOCOL_VERSIONS)),
 } satisfies Record<keyof Caller, unknown>);
 
-const OPTIONS = object({
+const PUBLIC = {
   caller: optional(CALLER),
   signal: optional(signal),
-  controller: something,
   timeoutMs: optional(milliseconds),
-  onProgress: listener,
-  onLog: listener,
-  logLevel: optional(string),
-  onOutput: listener,
-  ready: listener,
-  background: optional(life),
   full: flag,
   trust: flag,
+  approve: listener,
+  elicit: listener,
+  ask: listener,
+  onProgress: listener,
+  onOutput: listener,
+  trace: something,
+  checkInput: flag,
+} satisfies Record<keyof PlanOptions, unknown>;
+
+const OPTIONS = object({
+  ...PUBLIC,
+  controller: something,
+  onLog: listener,
+  logLevel: optional(string),
+  ready: listener,
+  background: optional(life),
   sandbox: optional(oneOf('none')),
   onPending: listener,
-  approve: listener,
   checkPlan: listener,
-  trace: something,
   fault: something,
-  elicit: listener,
   client: something,
-  ask: listener,
   found: something,
   offer: optional(strings),
   codeLimits: something,
@@ -86,14 +92,24 @@ const OPTIONS = object({
   entered: optional(list(table)),
   joined: optional(list(string)),
   as: optional(string),
-  checkInput: flag,
 } satisfies Record<keyof DoorOptions, unknown>);
+
+const PUBLIC_LIST = {
+  caller: optional(CALLER),
+  hidden: flag,
+  offer: optional(strings),
+  knownOnly: flag,
+} satisfies Record<keyof ListOptions, unknown>;
+
+const LIST_OPTIONS = object({ ...PUBLIC_LIST, decideMode: listener } satisfies Record<keyof DoorListOptions, unknown>);
+const SEARCH_OPTIONS = object({ caller: optional(CALLER) } satisfies Record<keyof SearchOptions, unknown>);
+const LIMIT = whichIs<number>('a number of 0 or more', (value) => typeof value === 'number' && value >= 0);
 
 /** Returns what is wrong with the options of a call. */
 export function findOptionFault(options: unknown): ToolError | undefined {
   // Only doors can have one. They have types, and the check would be a tenth of a call over stdio.
   if (isRecord(options) && options.controller instanceof CallController) return undefined;
-  return findFault(OPTIONS, options, 'the options of a call');
+  return findFault(OPTIONS, options, 'the options of a call', Object.keys(PUBLIC));
 }
 
 /** Returns options for a call that fails with the fault; of the given ones, only a valid caller is kept. */
@@ -109,14 +125,34 @@ export function checkCallOptions(options: unknown): void {
 }
 
 /** Throws `usage`. */
-export function checkCaller(caller: unknown): void {
-  const fault = caller === undefined ? undefined : findFault(CALLER, caller, 'caller');
+export function checkListOptions(options: unknown): void {
+  const fault = findFault(LIST_OPTIONS, options, 'the options of a list', Object.keys(PUBLIC_LIST));
   if (fault !== undefined) throw fault;
 }
 
-function findFault(shape: Shape<unknown>, value: unknown, whole: string): ToolError | undefined {
+/** Throws `usage`. */
+export function checkSearch(query: unknown, limit: unknown, options: unknown): void {
+  const fault =
+    findFault(string, query, 'the query') ??
+    findFault(LIMIT, limit, 'the limit') ??
+    findFault(SEARCH_OPTIONS, options, 'the options of a search');
+  if (fault !== undefined) throw fault;
+}
+
+// A hint names the documented keys, not those that only our own doors set.
+function findFault(
+  shape: Shape<unknown>,
+  value: unknown,
+  whole: string,
+  documented?: readonly string[],
+): ToolError | undefined {
   const [fault] = readShape(shape, value).faults;
   if (fault === undefined) return undefined;
   const message = fault.path.length === 0 ? `${whole} ${fault.message}` : formatFault(fault);
-  return new ToolError('usage', message, { hint: fault.hint });
+  const [key] = fault.path;
+  const hint =
+    documented !== undefined && fault.kind === 'unknown' && fault.path.length === 1
+      ? didYouMean(String(key), documented, `known keys: ${documented.join(', ')}`, JSON.stringify)
+      : fault.hint;
+  return new ToolError('usage', message, { hint });
 }

@@ -15,7 +15,7 @@ import { RUN_CODE } from '../core/view.js';
 import { decide, findUnmatched } from '../policy/decide.js';
 import { labelsOf } from '../policy/selected-tool.js';
 import { call } from './call.js';
-import { checkCaller, checkCallOptions, findOptionFault, withFault } from './call-options.js';
+import { checkCallOptions, checkListOptions, checkSearch, findOptionFault, withFault } from './call-options.js';
 import { createCatalogMethods, createOfferMethods } from './catalog-methods.js';
 import { findSuspension, untilDecided } from './consent.js';
 import { findTool, forwardOf, rulesFor } from './find.js';
@@ -70,13 +70,14 @@ export function assembleToolbox(options: AssembleOptions): Toolbox {
   };
   return {
     async list(asked: DoorListOptions = {}) {
-      checkCaller(asked.caller);
+      checkListOptions(asked);
       const snapshot = workspace.snapshot(asked.caller);
       const tools = await listTools(parts, snapshot, asked);
       return asked.caller?.kind === 'model' && show !== undefined ? show(tools, snapshot, asked) : tools;
     },
-    async search(query, limit, { caller = CODE } = {}) {
-      checkCaller(caller);
+    async search(query, limit, asked = {}) {
+      checkSearch(query, limit, asked);
+      const { caller = CODE } = asked;
       return search(query, limit, caller, workspace.snapshot(caller));
     },
     find: (ref) => findTool(parts, ref, toBase(workspace.snapshot())),

@@ -139,6 +139,22 @@ describe('options', () => {
     const caller = { kind: 'model' } as never;
     await expect(toolbox.list({ caller })).rejects.toMatchObject({ code: 'usage' });
     await expect(toolbox.search('x', 1, { caller })).rejects.toMatchObject({ code: 'usage' });
+    // A hint names no key that only doors of wield set.
+    const known = 'known keys: caller, hidden, offer, knownOnly';
+    const wrong: [() => Promise<unknown>, string, unknown][] = [
+      [() => toolbox.list({ caler: caller } as never), 'unknown key "caler"', 'did you mean "caller"?'],
+      [() => toolbox.list({ zzz: 1 } as never), 'unknown key "zzz"', known],
+      [() => toolbox.list({ hidden: 'x' } as never), 'hidden must be true or false, got a string', expect.anything()],
+      [() => toolbox.list(5 as never), 'the options of a list must be an object', expect.anything()],
+      [() => toolbox.search('x', 10, { foo: 1 } as never), 'unknown key "foo"', 'known keys: caller'],
+      [() => toolbox.search('x', 'ten' as never), 'the limit must be a number of 0 or more', undefined],
+      [() => toolbox.search(5 as never, 1), 'the query must be a string', expect.anything()],
+    ];
+    for (const [run, message, hint] of wrong)
+      await expect(run()).rejects.toMatchObject({ code: 'usage', message, ...(hint === undefined ? {} : { hint }) });
+    const { error } = await toolbox.call('hello', {}, { dispatch: {} } as never);
+    expect(error?.hint).toMatch(/^known keys: caller, signal, timeoutMs, .*, checkInput$/);
+    expect(error?.hint).not.toMatch(/dispatched|found|operation|joined/);
     expect(readdirSync(workspace.dir)).not.toContain('ran');
     expect((await toolbox.call('hello', {}, { timeoutMs: 60_000, caller: { kind: 'code', door: 'x' } })).ok).toBe(true);
   });
