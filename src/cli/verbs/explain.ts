@@ -6,6 +6,7 @@ import { parseJson } from '../../core/json.js';
 import { describeLabel, type EnteredLabel, isLabel } from '../../core/label.js';
 import { quoteOutside, revealHidden, shortenPath } from '../../core/text.js';
 import type { DoorOptions, Explanation, RuleText } from '../../core/toolbox.js';
+import { anchorRef } from '../../files/anchor.js';
 import type { NodeToolbox } from '../../node.js';
 import { unknownSession } from '../../policy/session-labels.js';
 import { describeSandbox } from '../../process/sandbox/text.js';
@@ -26,8 +27,9 @@ export const explain: Verb = {
     session: option('ID', 'As in this session; wield approvals sessions shows the ids'),
   },
   positionals: 1,
-  async run({ terminal, flags, positionals, json, signal, toolbox: open }) {
-    const ref = required(positionals[0], 'tool name; usage: wield explain <tool>', 'wield list shows the tools');
+  async run({ terminal, flags, positionals, json, signal, cwd, toolbox: open }) {
+    const named = required(positionals[0], 'tool name; usage: wield explain <tool>', 'wield list shows the tools');
+    const ref = anchorRef(named, cwd);
     const caller: Caller = CALLERS[(flags.get('as') ?? 'user') as CallerName];
     const source = flags.get('input');
     const input =

@@ -19,6 +19,18 @@ describe('wield explain', () => {
     return workspace;
   };
 
+  spec('RES-1 POL-10', 'takes a path from the current directory, like call and show', async () => {
+    const workspace = createDeploy('');
+    workspace.write('src/deep/note.txt', '');
+    const cwd = join(workspace.dir, 'src/deep');
+    for (const args of [['call', '--dry-run'], ['show'], ['explain'], ['explain', '--as', 'mcp']]) {
+      const [verb, ...flags] = args as [string, ...string[]];
+      const input = verb === 'call' ? ['--branch', 'x'] : [];
+      const run = await wield(workspace, [verb, '../../.agents/tools/deploy', ...flags, ...input], { cwd });
+      expect([args, run.status, run.stderr]).toEqual([args, 0, '']);
+    }
+  });
+
   spec('POL-10', 'prints the verdict, the rule with file and line, and the rules that do not match', async () => {
     const workspace = createDeploy(RULES);
     const file = join(workspace.env.WIELD_HOME!, 'config.toml');
