@@ -2,10 +2,11 @@
 
 import { type Dirent, readdirSync, type Stats } from 'node:fs';
 import { join, sep } from 'node:path';
+import { systemReason, toToolError } from '../core/error.js';
 import type { FileState, Format, FormatSnapshot, ModuleOffer } from '../core/format.js';
 import { compileGlob, type Glob } from '../core/glob.js';
 import type { FileIdentity, Place } from '../core/origin.js';
-import type { Problem } from '../core/problem.js';
+import { type Problem, toProblem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { World } from '../core/snapshot.js';
 import { compareText } from '../core/text.js';
@@ -22,6 +23,15 @@ export interface DirectoryOptions {
   readonly index: IndexFile;
   /** All formats of the place: an entry of none of them is reported once, if debugging. */
   readonly formats?: readonly Format[];
+}
+
+// A place need not exist, and a link that leads nowhere is not one.
+const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+
+// ERR-6: what it contains is unknown, so it is not taken for empty.
+function toUnlisted(directory: string, error: unknown): Problem {
+  const { hint = 'check its permissions' } = toToolError(error);
+  return toProblem(directory, 'error', { message: `cannot be listed: ${systemReason(error)}`, hint });
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
@@ -216,14 +226,14 @@ function createDirectoryReader({ place, format, world, formats = [] }: Directory
     return leaves ? { ...entry, settled: false, leaves } : entry;
   };
 
-  const names = (): string[] => {
+  const readNames = (): string[] | Problem => {
     let all: readonly Dirent[];
     try {
       // Empty if it may not be read.
       all = readdirSync(admittedPath(place.directory, place.boundary) ?? '', { withFileTypes: true });
     } catch (error) {
       world.debug(`${place.directory}: cannot be listed: ${(error as Error).message}`);
-      return [];
+      return MISSING.has(`${(error as NodeJS.ErrnoException).code}`) ? [] : toUnlisted(place.directory, error);
     }
     // The target of a link is checked when the entry is read.
     const isKind = (entry: Dirent, { entries }: Format): boolean =>
@@ -240,16 +250,22 @@ function createDirectoryReader({ place, format, world, formats = [] }: Directory
 
   return {
     claims,
-    names,
+    names() {
+      const names = readNames();
+      return Array.isArray(names) ? names : [];
+    },
     readEntry,
     read(stats, previous, snapshot) {
       const identity = toIdentity(stats);
       const unchanged = previous?.settled && sameIdentity(previous.identity, identity) ? previous : undefined;
       const trace = unchanged === undefined && place.boundary ? traceBoundary(place.boundary) : undefined;
-      if (admittedPath(place.directory, trace?.boundary) === undefined) return toRefused(place, identity);
+      if (admittedPath(place.directory, trace?.boundary) === undefined)
+        return toRefused(identity, toDeparture(place.directory, place.boundary!));
       const entries = new Map<string, Entry>();
       let isSame = unchanged !== undefined;
-      for (const name of unchanged ? unchanged.entries.keys() : names()) {
+      const present = unchanged?.entries.keys() ?? readNames();
+      if ('severity' in present) return toRefused(identity, present);
+      for (const name of present) {
         const known = previous?.entries.get(name);
         const entry = readEntry(name, known, snapshot);
         if (entry === undefined || entry !== known) isSame = false;
@@ -271,13 +287,12 @@ function toEntry(name: string, states: readonly FileState[], reading: Entry['rea
 }
 
 // The problem of a directory is listed as if it were its only entry.
-function toRefused(place: Place, identity: FileIdentity): DirectoryState {
-  const problems = [toDeparture(place.directory, place.boundary!)];
+function toRefused(identity: FileIdentity, problem: Problem): DirectoryState {
   const entry: Entry = {
     name: '.',
     states: [undefined],
     settled: false,
-    reading: { tools: [], problems },
+    reading: { tools: [], problems: [problem] },
     indexed: false,
     leaves: true,
   };

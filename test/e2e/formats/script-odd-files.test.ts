@@ -1,8 +1,8 @@
 // Unusual files in a tools directory: a listing neither hangs nor throws, and reports them.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
 import { rounds } from '../../support/effort.js';
@@ -115,6 +115,22 @@ describe('odd files', () => {
     ];
     workspace.script('long', `${lines.join('\n')}\necho x\n`);
     expect((await workspace.toolbox().list())[0]?.description).toBe('Last.');
+  });
+
+  specIf(!isRoot, NOT_USER, 'SCR-19 ERR-6', 'a directory that cannot be listed is a problem', async () => {
+    const workspace = createWorkspace();
+    workspace.script('one', GOOD);
+    workspace.write('.agents/skills/notes/SKILL.md', '---\nname: notes\ndescription: x\n---\n');
+    await wield(workspace, ['list']);
+    for (const name of ['tools', 'skills']) chmodSync(join(workspace.dir, '.agents', name), 0o000);
+    const problems = await workspace.toolbox().catalog.problems();
+    expect(problems.map(({ path, message }) => [basename(path), message]).toSorted()).toEqual([
+      ['skills', 'cannot be listed: permission denied'],
+      ['tools', 'cannot be listed: permission denied'],
+    ]);
+    expect((await wield(workspace, ['check'])).stdout).toContain('cannot be listed: permission denied');
+    for (const name of ['tools', 'skills']) chmodSync(join(workspace.dir, '.agents', name), 0o755);
+    expect(await workspace.toolbox().catalog.problems()).toEqual([]);
   });
 
   spec('SCR-19 RES-40', 'lists nothing if .agents is a cycle of links', async () => {
