@@ -15,7 +15,7 @@ import {
 } from './at-path.js';
 import type { Views } from './entry.js';
 import type { Audience, Listed, Listing } from './listing.js';
-import { findBrokenFile, invalidName, notFound, nothingAt, notUsable } from './refusals.js';
+import { findBrokenFile, findOwnFile, invalidName, notFound, nothingAt, notUsable } from './refusals.js';
 
 export interface FinderOptions extends PathFinderOptions {
   readonly registered: ReadonlyMap<string, Tool>;
@@ -114,6 +114,8 @@ export function createFinder(options: FinderOptions): Seek {
     if (listed !== undefined) return listed;
     // The text of broken files is not sent to models.
     const listing = near();
+    const own = isModel ? undefined : findOwnFile(name, listing.problems, places);
+    if (own !== undefined) throw notUsable(name, own, within);
     const searched = isModel ? undefined : { places, workdir, problems: listing.problems };
     const nameable = listing.tools.filter((candidate) => mayName(candidate, listing.skills));
     throw notFound(shownAs, nameable, searched);

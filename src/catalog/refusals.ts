@@ -85,6 +85,16 @@ export function findBrokenFile(name: string, problems: readonly Problem[]): Prob
   return problems.find(({ severity, path }) => severity === 'error' && basename(path) === name);
 }
 
+/** Returns the error of a file of tools that has that name but for its extension, such as `NAME.sh` (RES-47). */
+export function findOwnFile(name: string, problems: readonly Problem[], places: readonly Place[]): Problem | undefined {
+  return problems.find(
+    ({ severity, path }) =>
+      severity === 'error' &&
+      basename(path).split('.', 1)[0] === name &&
+      places.some(({ kind, directory }) => kind === 'tools' && dirname(path) === directory),
+  );
+}
+
 /** Something has that name or path, but is not a usable tool. */
 export function notUsable(shown: string, problem: Problem, { snapshot, offeredOnly: isModel }: Reach): ToolError {
   const { workdir } = snapshot;

@@ -7,7 +7,7 @@ import { describe, expect } from 'vitest';
 import { VERBS } from '../../../src/cli/verbs.js';
 import { json, wield, wieldProcess } from '../../support/cli.js';
 import { hasPty, NO_PTY, wieldAtTerminal } from '../../support/pty.js';
-import { finding, findingIf } from '../../support/spec.js';
+import { finding, findingIf, spec } from '../../support/spec.js';
 import { countedServer } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -117,6 +117,23 @@ describe('broken files', () => {
       expect(stderr).toContain('not loaded: .agents/skills/notes/tools.json');
       expect(stderr).toContain('wield check');
     }
+  });
+
+  spec('RES-47 RES-64', 'the file that has the name is answered first, with what to do', async () => {
+    const workspace = createWorkspace();
+    for (const name of ['aa', 'bb', 'cc', 'dd'])
+      workspace.script(`${name}.sh`, '#!/bin/sh\n# @description x\n# @param\n');
+    for (const args of [['call', 'dd'], ['dd'], ['show', 'dd'], ['explain', 'dd']]) {
+      const run = await wield(workspace, args);
+      expect([args, run.status, run.stderr]).toEqual([
+        args,
+        3,
+        'error  dd is not a tool: .agents/tools/dd.sh not listed: a dot in the name\n  hint  rename it to "dd"\n',
+      ]);
+    }
+    const model = { caller: { kind: 'model', door: 'mcp' } as const };
+    const { error } = await workspace.toolbox().call('dd', {}, model);
+    expect(JSON.stringify(error)).not.toContain('dd.sh');
   });
 
   finding(
