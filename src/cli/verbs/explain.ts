@@ -13,6 +13,7 @@ import { describeSandbox } from '../../process/sandbox/text.js';
 import { inputName, readInput } from '../input.js';
 import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
+import { judgeUnseen } from '../unseen.js';
 import { option, required, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const explain: Verb = {
@@ -38,7 +39,13 @@ export const explain: Verb = {
         : parseJson(await readInput(String(source), terminal, signal), inputName(String(source)));
     const toolbox = open();
     const options: DoorOptions = { caller, entered: await readEntered(flags, toolbox) };
-    const explanation = await toolbox.explain(ref, input, options);
+    const explanation = await toolbox.explain(ref, input, options).catch(async (error) => {
+      // What a model does not find, a person does.
+      const found = await toolbox.explain(ref, input, { ...options, caller: CALLERS.user });
+      const verdict = judgeUnseen(found.tool, caller, error, toolbox);
+      if (verdict === undefined) throw error;
+      return { ...found, verdict, unmatched: [] };
+    });
     const note = caller.kind === 'model' ? findNote(explanation) : undefined;
     if (json) return printJson(terminal, { ok: true, ...toDocument(explanation), ...(note && { note }) });
     print(terminal, explanation, toolbox.machine.world.home);

@@ -8,7 +8,6 @@ import { describeRequirements } from '../../core/requirements.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import { count, quoteOutside, sanitize } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
-import type { Toolbox } from '../../core/toolbox.js';
 import { anchorRef } from '../../files/anchor.js';
 import { toSourceJson } from '../../install/json.js';
 import { treeOf } from '../../install/sources/clones.js';
@@ -23,6 +22,7 @@ import { describeSandbox } from '../../process/sandbox/text.js';
 import { commandOf } from '../commands.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
+import { judgeUnseen } from '../unseen.js';
 import { required, toggle, type Verb } from '../verb.js';
 
 const CALLERS: readonly Caller[] = [
@@ -105,7 +105,7 @@ async function findProvenance({ origin }: Tool, toolbox: NodeToolbox): Promise<P
 
 // Plans a call by a person and by a model; an error becomes the verdict.
 async function judge(
-  toolbox: Toolbox,
+  toolbox: NodeToolbox,
   ref: string,
   tool: Tool,
 ): Promise<{ command: string; sandbox?: SandboxPlan | undefined; verdicts: Verdict[] }> {
@@ -123,8 +123,9 @@ async function judge(
       if ('sandbox' in plan) sandbox = plan.sandbox;
     } catch (error) {
       if (!isToolError(error)) throw error;
-      command = `nothing: ${error.message}`;
-      verdicts.push({ verdict: 'deny', rule: null, reason: error.message, code: error.code });
+      const unseen = judgeUnseen(tool, caller, error, toolbox);
+      if (unseen === undefined) command = `nothing: ${error.message}`;
+      verdicts.push(unseen ?? { verdict: 'deny', rule: null, reason: error.message, code: error.code });
     }
   }
   return { command, sandbox, verdicts };

@@ -65,6 +65,25 @@ describe('hidden tools', () => {
     expect(textOf(await toolbox.call('forward', { name: 'open' }, MODEL))).toBe('open\n');
   });
 
+  spec('CLI-7 RES-20', 'are shown and explained to a person, with why a model does not find them', async () => {
+    const workspace = createWorkspace();
+    workspace.script('secret', '#!/bin/sh\n# @description Hidden.\n# @hidden\necho x\n');
+    await wield(workspace, ['trust', '--yes']);
+    const { stdout } = await wield(workspace, ['show', 'secret']);
+    expect(stdout).toMatch(/ runs +.*\.agents\/tools\/secret\n/);
+    expect(stdout).toMatch(/ you +allow: /);
+    expect(stdout).toMatch(/ a model +deny: models do not find it: it is hidden\n/);
+    const explained = await wield(workspace, ['explain', 'secret', '--as', 'mcp', '--json']);
+    expect(json(explained)).toMatchObject({
+      verdict: 'deny',
+      rule: null,
+      reason: 'models do not find it: it is hidden',
+    });
+    expect((await wield(workspace, ['explain', 'nobody', '--as', 'mcp'])).status).toBe(3);
+    const model = { caller: { kind: 'model', door: 'mcp' } as const };
+    await expect(workspace.toolbox().explain('secret', {}, model)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   spec('RES-20', 'are called by a person and by code, and shown by list --hidden', async () => {
     const workspace = withHidden();
     expect((await wield(workspace, ['call', 'shut-script'])).stdout).toBe('shut\n');
