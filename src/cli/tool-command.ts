@@ -3,7 +3,7 @@
 import { toOwnFlags } from '../commands/input.js';
 import { commandName } from '../commands/names.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
-import { type Commands, findCommand, findInGroup, firstWords, toCommandTable } from '../commands/table.js';
+import { allCommands, type Commands, findCommand, findInGroup, toCommandTable } from '../commands/table.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { compareText, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -31,7 +31,7 @@ export const toolCommand: Verb = {
     const survey = await toolbox.catalog.survey();
     const table = toCommandTable([...survey.tools, ...survey.unlisted]);
     const found = findCommand(table, word);
-    if (found === undefined) throw isToolError(named) ? named : unknownCommand(word, survey, firstWords(table));
+    if (found === undefined) throw isToolError(named) ? named : unknownCommand(word, survey, allCommands(table));
     if ('group' in found) return runInGroup(verbCall, found.group, found.commands);
     return callTool(verbCall, { tool: await toolbox.find(found.tool.name), rest, command });
   },

@@ -138,9 +138,12 @@ function pathOf({ origin, name }: Tool): string {
   return orNothing(() => decodeURIComponent(new URL(uri).pathname)) ?? uri;
 }
 
-/** Returns all first words: commands without a group, and groups. */
-export function firstWords({ single, groups }: CommandTable): string[] {
-  return [...single.keys(), ...groups.keys()];
+/** Returns everything that can follow the program: commands, groups, commands of groups, and their full names. */
+export function allCommands({ single, groups }: CommandTable): string[] {
+  const grouped = [...groups].flatMap(([group, commands]) =>
+    [...commands].flatMap(([word, tools]) => [`${group} ${word}`, ...tools.map(({ name }) => name)]),
+  );
+  return [...single.keys(), ...groups.keys(), ...grouped];
 }
 
 /** Returns the command of a tool without arguments; uses `call` if it has none. */

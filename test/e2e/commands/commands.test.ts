@@ -140,6 +140,8 @@ describe('commands', () => {
   for (const [args, said] of [
     [['depoy-site'], 'did you mean wield deploy-site?'],
     [['membt'], 'did you mean wield membot?'],
+    [['membot-read'], 'did you mean wield membot read?'],
+    [['membot_raed'], 'did you mean wield membot_read?'],
     [['lst'], 'did you mean wield list?'],
     [['membot', 'raed'], 'did you mean wield membot read?'],
     [['membot', '--limit', '5'], 'unknown flag --limit'],
