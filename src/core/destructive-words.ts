@@ -57,9 +57,15 @@ function findVerb(text: string): string | undefined {
 }
 
 /** Says that models call a tool without asking although it may be destructive, and what to do about it (POL-38). */
-export function describeUnmarked(name: string, word: string): { readonly message: string; readonly hint: string } {
+export function describeUnmarked(
+  { name, action }: Pick<Tool, 'name' | 'action'>,
+  word: string,
+): { readonly message: string; readonly hint: string } {
+  // Only scripts and modules have marks of their own.
+  const isMarkable = action.kind === 'module' || (action.kind === 'process' && action.runs === 'script');
+  const mark = isMarkable ? 'mark it as destructive (@destructive) or read-only (@readonly), or ' : '';
   return {
     message: `${name} has no marks: a model's call does not ask first, although "${word}" may be destructive`,
-    hint: `mark it as destructive (@destructive) or read-only (@readonly), or add a rule: [trust] rules = ["${name}"] asks first`,
+    hint: `${mark}add a rule: [trust] rules = ["${name}"] asks first`,
   };
 }

@@ -128,7 +128,7 @@ async function findUnmarked(toolbox: NodeToolbox, directory: string): Promise<Ch
     if (word === undefined || file === undefined || !isWithin(directory, file)) continue;
     const { verdict } = await toolbox.explain(tool.name, undefined, { caller });
     if (verdict.rule !== null || verdict.verdict === 'ask') continue;
-    const { message, hint } = describeUnmarked(tool.name, word);
+    const { message, hint } = describeUnmarked(tool, word);
     findings.push({ level: 'warning', path: relative(directory, file), pointer: '', message, hint });
   }
   return findings;

@@ -78,7 +78,7 @@ async function readEntered(
 // POL-38: by default a tool without marks is allowed, whatever its name says.
 function findNote({ tool, verdict }: Explanation) {
   const word = verdict.verdict === 'allow' && verdict.rule === null ? findUnmarkedWord(tool) : undefined;
-  return word === undefined ? undefined : describeUnmarked(quoteOutside(tool.name, 64), word);
+  return word === undefined ? undefined : describeUnmarked({ ...tool, name: quoteOutside(tool.name, 64) }, word);
 }
 
 function toDocument({ verdict, unmatched, sandbox, labels, entered }: Explanation) {

@@ -47,6 +47,11 @@ describe.concurrent('a tool without marks', () => {
       old: 'remove',
       db_old: 'drop',
     });
+    const hintOf = (name: string) =>
+      findings.find(({ message }: { message: string }) => message.startsWith(`${name} `)).hint;
+    expect(hintOf('clean')).toContain('(@destructive)');
+    // A tools.json has no mark.
+    expect(hintOf('db_old')).toBe('add a rule: [trust] rules = ["db_old"] asks first');
     expect((await wield(workspace, ['check'])).stdout).toContain('[trust] rules = ["clean"] asks first');
   });
 
