@@ -3,7 +3,7 @@
 import { renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pause } from '../core/async.js';
-import { ToolError } from '../core/error.js';
+import { systemReason, ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { loadCrypto } from './digest.js';
 import { namesIn } from './list.js';
@@ -122,10 +122,9 @@ function create(directory: string, name: string): boolean {
     writeFileSync(join(directory, name), '', { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
     // The previous holder removed the directory.
-    if (code === 'ENOENT') return false;
-    throw new ToolError('io', `cannot write to ${directory}: ${message}`, {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw new ToolError('io', `cannot write to ${directory}: ${systemReason(error)}`, {
       hint: 'make the directory writable, or set WIELD_HOME to another one',
       cause: error,
     });

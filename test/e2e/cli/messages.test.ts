@@ -1,11 +1,12 @@
 // Tests of messages for people: reasons in words, suggestions for unknown names, commands in hints.
 
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { json, wield } from '../../support/cli.js';
+import { isRoot, NOT_USER } from '../../support/machine.js';
 import { shellScript } from '../../support/shell-script.js';
-import { spec } from '../../support/spec.js';
+import { spec, specIf } from '../../support/spec.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const RAW = /\bE[A-Z]{3,}\b|, (?:open|scandir|mkdir|lstat|stat|rename) '/;
@@ -51,6 +52,13 @@ describe.concurrent('messages', () => {
       const { stdout, stderr } = await wield(workspace, args);
       expect(`${stdout}${stderr}`).not.toMatch(RAW);
     }
+  });
+
+  specIf(!isRoot, NOT_USER, 'CLI-36', 'so is one in a home that is read-only', async () => {
+    const workspace = createWorkspace();
+    chmodSync(workspace.home, 0o555);
+    const { status, stderr } = await wield(workspace, ['trust', '--yes']);
+    expect([status, stderr]).toEqual([8, expect.stringMatching(/^error {2}cannot write to .*: permission denied$/m)]);
   });
 
   spec('CLI-36', 'an unknown name suggests the one that was meant', async () => {
