@@ -9,7 +9,7 @@ import type { Boundary, Place } from '../core/origin.js';
 import { type Finding, type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { World } from '../core/snapshot.js';
-import { compareText, quoteOutside } from '../core/text.js';
+import { compareText, quoteOutside, quoteWord } from '../core/text.js';
 import { anchorRef } from '../files/anchor.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { statOrNothing } from '../files/read.js';
@@ -53,13 +53,19 @@ type EntryReading = Required<Pick<Reading, 'tools' | 'skills' | 'problems'>>;
 
 const NOTHING: EntryReading = { tools: [], skills: [], problems: [] };
 
-/** Throws `not_found` if the directory does not exist. */
+/** Throws `not_found` if the directory does not exist, and `usage` if it is a file. */
 export async function checkDirectory(
   directory: string,
   { world, isThere, problemsOf, boundary }: CheckOptions,
 ): Promise<CheckReport> {
   const root = resolve(directory);
-  if (!statOrNothing(root)?.isDirectory()) {
+  const found = statOrNothing(root);
+  if (found !== undefined && !found.isDirectory()) {
+    throw new ToolError('usage', `not a directory: ${directory}`, {
+      hint: `check the directory that it is in: wield check ${quoteWord(dirname(root))}`,
+    });
+  }
+  if (found === undefined) {
     throw new ToolError('not_found', `directory not found: ${directory}`, {
       hint: 'name a skill, a source or a workspace',
     });

@@ -176,6 +176,15 @@ describe('errors', () => {
     const workspace = createSkillWorkspace();
     const missing = await wield(workspace, ['check', 'nowhere', '--json']);
     expect([missing.status, json(missing).error.code]).toEqual([3, 'not_found']);
+    const file = await wield(workspace, ['check', workspace.write('src/a.txt', ''), '--json']);
+    expect([file.status, json(file).error]).toEqual([
+      2,
+      {
+        code: 'usage',
+        message: `not a directory: ${join(workspace.dir, 'src/a.txt')}`,
+        hint: `check the directory that it is in: wield check ${join(workspace.dir, 'src')}`,
+      },
+    ]);
     const empty = await wield(workspace, ['check']);
     expect([empty.status, empty.stdout]).toEqual([0, '  0 files checked, no problems\n']);
   });
