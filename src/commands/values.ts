@@ -68,7 +68,7 @@ function toValue(raw: string, types: readonly string[], flag: string): Json {
   if (types.length === 0 || types.includes('string')) return raw;
   if (types.includes('boolean') && (raw === 'true' || raw === 'false')) return raw === 'true';
   if (types.includes('integer') || types.includes('number')) {
-    const number = NUMBER.test(raw) ? toNumber(raw) : undefined;
+    const number = NUMBER.test(raw) ? toNumber(raw, types.includes('number')) : undefined;
     if (number !== undefined) return number;
   }
   if (types.includes('null') && raw === 'null') return null;
@@ -76,9 +76,9 @@ function toValue(raw: string, types: readonly string[], flag: string): Json {
   return raw;
 }
 
-// Rejects integers that a double cannot represent.
-function toNumber(raw: string): number | undefined {
+// Rejects integers that a double may not represent; `1e20` is one only if an integer is wanted.
+function toNumber(raw: string, mayBeAny: boolean): number | undefined {
   const number = Number(raw);
-  const exact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
-  return exact ? number : undefined;
+  const isExact = !Number.isInteger(number) || Number.isSafeInteger(number) || (mayBeAny && /[.e]/i.test(raw));
+  return Number.isFinite(number) && isExact ? number : undefined;
 }

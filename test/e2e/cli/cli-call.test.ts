@@ -60,6 +60,24 @@ describe('input', () => {
     });
   }
 
+  spec('CLI-8', 'takes large numbers, and no integer that a number cannot represent', async () => {
+    const workspace = create();
+    workspace.script('sum', '#!/bin/sh\n# @description D\n# @param n number N\n# @param i integer I\ncat\n');
+    for (const [args, given] of [
+      [['--n', '1e20'], { n: 1e20 }],
+      [['--n', '-2.5e300'], { n: -2.5e300 }],
+      [['--n', '9007199254740993'], undefined],
+      [['--n', '1e999'], undefined],
+      [['--i', '9007199254740991'], { i: 9_007_199_254_740_991 }],
+      [['--i', '1e20'], undefined],
+      [['--i', '9007199254740993'], undefined],
+    ] as const) {
+      const run = await wield(workspace, ['call', 'sum', ...args]);
+      if (given === undefined) expect([args, run.status]).toEqual([args, 2]);
+      else expect([args, run.status, JSON.parse(run.stdout)]).toEqual([args, 0, given]);
+    }
+  });
+
   spec('CLI-8', 'a tool without parameters does not read stdin', async () => {
     const run = await wield(create(), ['call', 'plain'], { stdin: 'not json' });
     expect([run.status, run.stdout]).toEqual([0, '{}']);
