@@ -12,7 +12,7 @@ export function isProcFile(file: string): boolean {
 
 /** Returns the text of a file of /proc; undefined if the process has ended, or belongs to another user. */
 export function readProc(file: string): string | undefined {
-  return orNothing(() => readFileSync(file, 'latin1'));
+  return orNothing(() => readFileSync(file, 'utf8'));
 }
 
 /** Returns the target of a link of /proc, such as `socket:[123]`. */

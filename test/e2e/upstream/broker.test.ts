@@ -1,12 +1,13 @@
 // Servers that all sessions of a user share: one process each, nothing that crosses, and ends.
 
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, vi } from 'vitest';
 import { createBrokerWorkspace } from '../../support/broker.js';
 import { wield } from '../../support/cli.js';
 import { callTool, connectPerson, connectStdio } from '../../support/clients.js';
 import { patience } from '../../support/patience.js';
+import { onEnd } from '../../support/share.js';
 import { spec } from '../../support/spec.js';
 import { isAlive } from '../../support/upstream-workspace.js';
 
@@ -43,6 +44,18 @@ describe.concurrent('a shared server', () => {
     expect(JSON.parse(stopped.stdout)).toMatchObject({ ok: true, stopped: { brokers: 1, processes: 1 } });
     await vi.waitFor(() => expect([...workspace.starts('far'), broker].filter(isAlive)).toEqual([]), soon);
     expect(readdirSync(workspace.broker)).toEqual([]);
+  });
+
+  spec('UPS-117', 'is shared in a home whose path has other letters', async () => {
+    const workspace = createBrokerWorkspace();
+    const env = { HOME: workspace.home, WIELD_HOME: join(workspace.home, 'hüb Ⅻ') };
+    onEnd(async () => void (await wield(workspace, ['mcp', 'stop'], { env })));
+    mkdirSync(env.WIELD_HOME);
+    writeFileSync(join(env.WIELD_HOME, 'config.toml'), '[mcp]\nbroker = true\n');
+    for (let at = 0; at < 2; at++) await wield(workspace, ['call', 'far_echo', '--text', 'a'], { env });
+    expect(workspace.starts('far')).toHaveLength(1);
+    const { stdout } = await wield(workspace, ['doctor'], { env });
+    expect(stdout).toMatch(/ok +broker +all sessions share local servers/);
   });
 
   spec('UPS-117', 'has a process per command where it is off', async () => {
