@@ -68,7 +68,7 @@ describe.concurrent('the broker', () => {
     expect(String(said).trim()).toBe('EACCES');
   });
 
-  spec('UPS-121', 'A44: a listener in its place gets no secret, and calls go on without it', async () => {
+  spec('UPS-121 UPS-117', 'A44: a listener in its place gets no secret, and calls go on without it', async () => {
     const workspace = createBrokerWorkspace({ far: { env: { SECRET: '${TOKEN}' } } });
     const env = { TOKEN: 'very-secret-token' };
     const call = () => wield(workspace, ['call', 'far_environment', '--text', 'SECRET'], { env });
@@ -87,6 +87,10 @@ describe.concurrent('the broker', () => {
       await vi.waitFor(() => expect(existsSync(file)).toBe(true), soon);
       const { stdout, status } = await call();
       expect({ stdout, status }).toEqual({ stdout: '[redacted]\n', status: 0 });
+      const doctor = await wield(workspace, ['doctor']);
+      expect(doctor.stdout).toMatch(
+        /warning +broker +each session starts its own servers: .*is not the broker of this user/,
+      );
       expect(readFileSync(file, 'utf8')).toContain('hello');
       expect(readFileSync(file, 'utf8')).not.toMatch(/very-secret|prove/);
     }

@@ -18,6 +18,16 @@ export async function listShared(options: BrokerOptions): Promise<readonly Share
   }
 }
 
+/** Returns why the broker that runs cannot be used; undefined if it can, or none runs. */
+export async function findRefusal(options: BrokerOptions): Promise<string | undefined> {
+  try {
+    (await tryConnect(findPlace(options)))?.peer.close();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /** Returns why sessions do not share a server; undefined if they do. */
 export function whyNotShared(
   server: ServerEntry,

@@ -12,6 +12,7 @@ import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
 import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
+import { findRefusal } from '../../../upstream/broker/admin.js';
 import { findObstacle } from '../../../upstream/broker/place.js';
 import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
 import { commandProblems } from '../../commands.js';
@@ -157,12 +158,15 @@ async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
       hint: isLinux ? 'install util-linux' : undefined,
     });
   const { broker } = toolbox.state.snapshot().settings;
-  const obstacle = findObstacle(broker, { wieldHome, world, version: readOwnVersion() });
+  const options = { wieldHome, world, version: readOwnVersion() };
+  const obstacle = findObstacle(broker, options);
+  const refusal = obstacle === undefined ? await findRefusal(options) : undefined;
+  const cause = obstacle ?? refusal;
   checks.push({
-    level: obstacle === undefined ? 'ok' : 'absent',
+    level: refusal !== undefined ? 'warning' : cause === undefined ? 'ok' : 'absent',
     about: 'broker',
-    message:
-      obstacle === undefined ? 'all sessions share local servers' : `each session starts its own servers: ${obstacle}`,
+    message: cause === undefined ? 'all sessions share local servers' : `each session starts its own servers: ${cause}`,
+    hint: refusal === undefined ? undefined : 'run: wield mcp stop',
   });
   checks.push({
     level: 'ok',
