@@ -7,6 +7,7 @@ import { didYouMean, quoteOutside } from '../core/text.js';
 import { readTextFile, statOrNothing } from '../files/read.js';
 import { removeFile } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
+import { readServer, type ServerSource } from '../upstream/entries/entry.js';
 import { withSandbox } from '../upstream/entries/sandbox.js';
 import type { Client, ClientEnvironment, ClientFile, Scope } from './client.js';
 import { type ConfigFile, editConfig, parse, readConfig, toPlain, writeConfig } from './config-file.js';
@@ -16,7 +17,7 @@ import { valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
 import { ANY_CLIENT, ANY_CLIENTS, CLIENTS } from './table.js';
 import { findTables } from './tables.js';
-import { wieldFile } from './wield-file.js';
+import { entryPath, wieldFile } from './wield-file.js';
 
 export interface ImportSource {
   readonly client: Client;
@@ -105,14 +106,17 @@ export function planImport(sources: readonly ImportSource[], options: ImportOpti
   const placeOf = createPlaces(join(wieldHome, 'secrets'));
   const servers = sources.flatMap((source) =>
     readServers(source).map(([name, entry]): ImportedServer => {
-      const converted = convertServer(source.client, name, entry, {
-        file: source.file,
-        environment,
-        placeOf: seen.has(name) ? () => '' : placeOf,
-      });
+      const converted = withoutInvalid(
+        convertServer(source.client, name, entry, {
+          file: source.file,
+          environment,
+          placeOf: seen.has(name) ? () => '' : placeOf,
+        }),
+        { owner: scope === 'user' ? 'user' : 'workspace', place: { file: path, pointer: null, line: null } },
+      );
       const twice = seen.has(name);
       seen.add(name);
-      const exists = twice || valueAt(destination.document, ['mcpServers', name]) !== undefined;
+      const exists = twice || valueAt(destination.document, entryPath(destination.document, name)) !== undefined;
       return {
         ...converted,
         from: source.file.path,
@@ -135,11 +139,25 @@ export function planImport(sources: readonly ImportSource[], options: ImportOpti
   );
   let edited = destination;
   for (const { name, entry } of written) {
-    const text = editConfig(edited, jsonForm, ['mcpServers', name], entry);
+    const text = editConfig(edited, jsonForm, entryPath(edited.document, name), entry);
     edited = { ...edited, text, document: parse(text, jsonForm, path) };
   }
   const read = sources.map(({ file }) => file.path);
   return { read, destination, scope, after: edited.text ?? '', servers: chosen, written };
+}
+
+// An entry with an error would not be used.
+function withoutInvalid(server: ConvertedServer, source: ServerSource): ConvertedServer {
+  const { name, entry, notes } = server;
+  if (entry === undefined) return server;
+  const fault = readServer(name, entry, source).findings.find(({ severity }) => severity === 'error');
+  if (fault === undefined) return server;
+  return {
+    ...server,
+    entry: undefined,
+    secrets: [],
+    notes: [`${[...fault.keyPath, fault.message].join(': ')}; ${fault.hint}`, ...notes],
+  };
 }
 
 function withPin(server: ImportedServer, pins: ImportPins | undefined): ImportedServer {

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../core/json.js';
 import { namesIn } from '../files/list.js';
+import { TABLES } from '../upstream/entries/file.js';
 import type { ClientEnvironment, Scope } from './client.js';
 import { type ConfigFile, editConfig, readConfig, toPlain } from './config-file.js';
-import { valueAt } from './forms/form.js';
+import { type KeyPath, valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
 
 /** A planned change of one server. */
@@ -24,6 +25,13 @@ export function wieldFile(scope: Scope, { home, workdir }: Pick<ClientEnvironmen
   return join(scope === 'user' ? home : workdir, '.agents', 'mcp.json');
 }
 
+/** Returns the path of a server in a document: where it is, or where a new one belongs. */
+export function entryPath(document: unknown, name: string): KeyPath {
+  const tables = TABLES.filter((table) => valueAt(document, [table]) !== undefined);
+  const table = tables.find((one) => valueAt(document, [one, name]) !== undefined) ?? tables[0] ?? TABLES[0]!;
+  return [table, name];
+}
+
 /** Plans to set an entry, or to remove it if `entry` is undefined. */
 export function editServer(
   scope: Scope,
@@ -32,7 +40,7 @@ export function editServer(
   entry: JsonObject | undefined,
 ): ServerEdit {
   const file = readConfig(wieldFile(scope, environment), jsonForm);
-  const path = ['mcpServers', name];
+  const path = entryPath(file.document, name);
   const found = valueAt(file.document, path);
   const current = found === undefined ? undefined : toPlain(found);
   const isSame = isDeepStrictEqual(current, entry);

@@ -12,7 +12,7 @@ import { nearest, quoteOutside } from '../core/text.js';
 import type { FileText } from '../files/read.js';
 import { lineOf, parseToml } from '../files/toml.js';
 import { readServer } from '../upstream/entries/entry.js';
-import { describeFinding } from '../upstream/entries/file.js';
+import { describeFinding, serverPointer } from '../upstream/entries/file.js';
 import { toMaskedServer } from '../upstream/entries/mask.js';
 import { canonicalPath, keyName, type Leaf, leaves, mayRestrict } from './key-path.js';
 import { type Key, keys } from './keys.js';
@@ -138,6 +138,7 @@ function readServerTable({ path, value }: Leaf, line: number, { file, layer, tex
   const problems = findings.map(({ severity, keyPath, message, hint }) => ({
     severity,
     path: file,
+    pointer: serverPointer(named, keyPath),
     message: `line ${lineOf(text, [...path, ...keyPath], 1)}: ${describeFinding(named, keyPath, message)}`,
     hint,
   }));

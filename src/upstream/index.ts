@@ -9,7 +9,7 @@ import { memoize } from '../core/memoize.js';
 import type { HttpPlan } from '../core/plan.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
 import { NO_PARAMETERS } from '../core/schema.js';
-import type { Snapshot, World } from '../core/snapshot.js';
+import type { ConfiguredServers, Snapshot, World } from '../core/snapshot.js';
 import { compareText } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import type { ServerEntry, StdioServer } from '../core/upstream.js';
@@ -82,6 +82,8 @@ export interface ServerAdmin {
   connection(server: ServerEntry): Promise<ConnectionState | undefined>;
   /** Returns the state of each server, disabled ones last; starts nothing. */
   states(): readonly ServerState[];
+  /** Returns the servers as they are once a file has this text. */
+  preview(file: string, text: string): ConfiguredServers;
   /** Returns the changed tools of a server with a diff to their approved definitions. */
   changes(state: ServerState): readonly ChangedTool[];
   /** Pins tools as they are now. */
@@ -206,6 +208,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       refresh: (server, how = 'refresh') => refresh(server, snapshot(), how),
       connection: async (server) => (await loaded)?.pool.describe(server),
       states: () => statesOf(snapshot()),
+      preview: (file, text) => options.servers.preview(file, text, snapshot().settings),
       changes: ({ tools, all = tools, changed }) =>
         findChanges(all.filter(({ name }) => changed.includes(name)).map(withDigest), pins),
       approve: (tools) => approve(tools, snapshot()),

@@ -18,8 +18,8 @@ export interface ServersReading {
   readonly problems: readonly Problem[];
 }
 
-// VS Code uses `servers`.
-const TABLES = ['mcpServers', 'servers'];
+/** The tables of servers; VS Code uses `servers`. */
+export const TABLES = ['mcpServers', 'servers'];
 
 /** Parses the servers of a file. An invalid entry does not affect the others. */
 export function readServers(text: string, { file, owner }: ServersFile): ServersReading {
@@ -41,7 +41,7 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
       continue;
     }
     for (const [name, value] of Object.entries(servers)) {
-      const pointer = `/${table}/${escapePointer(name)}`;
+      const pointer = serverPointer(name, [], table);
       if (entries.some((entry) => entry.name === name)) {
         const shown = quoteOutside(name, 60);
         report('error', pointer, `duplicate server "${shown}"; the first one is used`, 'rename one of them');
@@ -53,12 +53,21 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
       });
       if (entry !== undefined) entries.push(entry);
       for (const { severity, keyPath, message, hint } of findings) {
-        const at = keyPath.map((key) => `/${escapePointer(key)}`).join('');
-        report(severity, `${pointer}${at}`, describeFinding(name, keyPath, message), hint);
+        report(severity, serverPointer(name, keyPath, table), describeFinding(name, keyPath, message), hint);
       }
     }
   }
   return { entries, problems };
+}
+
+/** Returns the pointer of a server, or of a field of it. */
+export function serverPointer(name: string, keyPath: readonly string[] = [], table = TABLES[0]!): string {
+  return [table, name, ...keyPath].map((key) => `/${escapePointer(key)}`).join('');
+}
+
+/** Whether a problem is about a server of this name. */
+export function isAboutServer({ pointer = '' }: Problem, name: string): boolean {
+  return TABLES.some((table) => `${pointer}/`.startsWith(`${serverPointer(name, [], table)}/`));
 }
 
 /** Formats a message such as `server "github", env.TOKEN: must be a string`. */

@@ -21,6 +21,8 @@ import { readServers, type ServersFile, type ServersReading, toShadowed } from '
 export interface ServerList {
   /** Reads the server entries; returns the same object until one changed. */
   read(settings: Pick<Settings, 'servers' | 'disabledServers' | 'allowedServers'>): ConfiguredServers;
+  /** Returns the servers as they are once a file has this text. */
+  preview(file: string, text: string, settings: Pick<Settings, 'servers' | 'disabledServers'>): ConfiguredServers;
   /** Returns why a server may not be used. */
   findBlock(entry: ServerEntry, settings: Pick<Settings, 'allowedServers'>, registry?: string): Block | undefined;
   /** Servers that were added from a registry. */
@@ -58,7 +60,15 @@ export function createServerList({ workdir, wieldHome, world, boundary }: Server
       () => (source.owner === 'workspace' ? boundary : undefined),
     );
 
+  const preview: ServerList['preview'] = (file, text, { servers, disabledServers }) =>
+    joinServers(
+      servers,
+      disabledServers,
+      sources.map((source) => (source.file === file ? readText(text, source) : readFile(source))),
+    );
+
   return {
+    preview,
     files: sources.map(({ file }) => file),
     findBlock: blockOf,
     origins,

@@ -538,6 +538,18 @@ describe('existing servers', () => {
     expect(JSON.parse(readFileSync(destination(workspace), 'utf8')).other).toBe(1);
   });
 
+  spec('UPS-7', 'are not joined by one that could not be used, which is named', async () => {
+    const workspace = createWorkspace();
+    const servers = { good: { command: 'x' }, bad: { url: 'https://x.example', headers: { 'a b': 'c' } } };
+    const path = workspace.write('servers.json', JSON.stringify({ servers }));
+    const run = json(await wield(workspace, ['mcp', 'import', path, '--unpinned', '--yes', '--json']));
+    expect(run.servers).toMatchObject([
+      { status: 'new' },
+      { status: 'unusable', notes: [expect.stringMatching(/header/)] },
+    ]);
+    expect(Object.keys(readWritten(workspace))).toEqual(['good']);
+  });
+
   spec('UPS-7', '--server selects, --scope project writes here, and wield itself is skipped', async () => {
     const workspace = createWorkspace();
     writeClientFile(workspace, fixtureOf('vscode', 'project'));

@@ -1,13 +1,13 @@
 // Tests of `wield mcp add` and `wield mcp remove`.
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { binary } from '../../support/built.js';
 import { json, wield } from '../../support/cli.js';
 import { finding, spec } from '../../support/spec.js';
 import { countedServer } from '../../support/upstream-servers.js';
-import { createWorkspace } from '../../support/workspace.js';
+import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 describe('add and remove', () => {
   spec('UPS-14', 'write a private file of the user, and remove the entry again', async () => {
@@ -63,6 +63,73 @@ describe('add and remove', () => {
     expect(await add('c', '--', 'sh', path)).toBe('');
     expect(await add('d', '--scope', 'project', '--', 'sh', 'server.mjs')).toBe('');
     expect(await add('e', '--', 'sh', '.')).toBe('');
+  });
+
+  const writeServers = (workspace: Workspace, text: string): string => {
+    mkdirSync(join(workspace.home, '.agents'));
+    const file = join(workspace.home, '.agents', 'mcp.json');
+    writeFileSync(file, text);
+    return file;
+  };
+
+  spec('UPS-14', 'write nothing that could not be read, and name the fault', async () => {
+    for (const [text, fault] of [
+      ['{\n  // mine\n  "mcpServers": {}\n}\n', 'mcp.json:2:3: is not valid JSON'],
+      ['{ "mcpServers": {}, }', 'mcp.json:1:21: is not valid JSON'],
+      ['{ "mcpServers": { "a": { "command": "x", "command": "y" } } }', 'has the key "command" twice'],
+    ] as const) {
+      const workspace = createWorkspace();
+      const file = writeServers(workspace, text);
+      workspace.write('.cursor/mcp.json', JSON.stringify({ mcpServers: { b: { command: 'x' } } }));
+      for (const args of [
+        ['add', 'b', '--yes', '--', 'sh'],
+        ['import', 'cursor', '--yes'],
+      ]) {
+        const { status, stderr } = await wield(workspace, ['mcp', ...args]);
+        expect([status, stderr]).toEqual([2, expect.stringContaining(fault)]);
+      }
+      expect(readFileSync(file, 'utf8')).toBe(text);
+      const unknown = await wield(workspace, ['mcp', 'refresh', 'b']);
+      expect([unknown.status, unknown.stderr]).toEqual([3, expect.stringContaining(fault)]);
+    }
+  });
+
+  spec('UPS-14', 'edit the table that a file has, and remove an entry that is not valid', async () => {
+    const workspace = createWorkspace();
+    const file = writeServers(workspace, '{"servers":{"a":{"command":"x"},"b":{"command":"x","timeout":"abc"}}}');
+    expect((await wield(workspace, ['mcp', 'add', 'a', '--yes', '--', 'sh'])).status).toBe(4);
+    await wield(workspace, ['mcp', 'add', 'a', '--yes', '--force', '--', 'sh']);
+    await wield(workspace, ['mcp', 'add', 'c', '--yes', '--', 'sh']);
+    for (const args of [
+      ['refresh', 'b'],
+      ['login', 'b'],
+      ['accept', 'b'],
+    ]) {
+      const { status, stderr } = await wield(workspace, ['mcp', ...args]);
+      expect([status, stderr]).toEqual([2, expect.stringContaining('server "b", timeout: must be a duration')]);
+    }
+    await wield(workspace, ['mcp', 'remove', 'b', '--yes']);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ servers: { a: { command: 'sh' }, c: { command: 'sh' } } });
+    expect((await wield(workspace, ['mcp', 'remove', 'a', '--yes'])).status).toBe(0);
+  });
+
+  spec('UPS-14', 'say that another server takes precedence, that it is disabled, or that it needs trust', async () => {
+    const workspace = createWorkspace();
+    workspace.config('[mcpServers.taken]\ncommand = "x"\n[mcp]\ndisabled = ["off"]\n');
+    const add = (name: string, ...more: string[]) =>
+      wield(workspace, ['mcp', 'add', name, '--yes', ...more, '--', 'sh']);
+    const taken = await add('taken');
+    expect(taken.stderr).toMatch(
+      /server "taken" is not used: .*config\.toml:1 has one with that name and takes precedence/,
+    );
+    expect(taken.stdout).not.toContain('next');
+    expect((await add('off', '--json')).stderr).toContain('off is disabled: mcp.disabled has its name');
+    await add('mine');
+    expect((await add('mine', '--scope', 'project')).stderr).toContain('server "mine" is not used');
+    const project = await add('theirs', '--scope', 'project');
+    expect([project.stderr, project.stdout]).toEqual(['', expect.stringMatching(/next .*wield trust$/m)]);
+    const gone = await wield(workspace, ['mcp', 'add', 'gone', '--yes', '--json', '--', 'no-such-program']);
+    expect(gone.stderr).toBe('warning  no-such-program is not on your PATH\n');
   });
 
   spec('UPS-4', 'a failed start shows the lines that name the error', async () => {

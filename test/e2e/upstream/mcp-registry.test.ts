@@ -307,7 +307,7 @@ spec('UPS-90', 'takes a name before the file or directory of an entry', async ()
     ['other', '.'],
   ] as const) {
     const run = await wield(workspace, ['mcp', 'add', '--unpinned', '--yes', name, place, '--json']);
-    expect([run.status, run.stderr]).toEqual([0, '']);
+    expect([run.status, run.stderr]).toEqual([0, expect.stringContaining('@acme/notes@1.2.3 is not pinned')]);
     const written = JSON.parse(readFileSync(join(workspace.home, '.agents/mcp.json'), 'utf8')).mcpServers;
     expect(written[name]).toEqual({ command: 'npx', args: ['-y', '@acme/notes@1.2.3'] });
   }

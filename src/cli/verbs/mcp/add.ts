@@ -5,7 +5,7 @@ import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
 import { editServer, type ServerEdit, wieldFile } from '../../../clients/wield-file.js';
 import { assertPerson } from '../../../core/caller.js';
-import { ToolError } from '../../../core/error.js';
+import { ToolError, toToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
 import { quoteOutside, quoteWord, spellOut } from '../../../core/text.js';
 import type { ServerEntry } from '../../../core/upstream.js';
@@ -30,7 +30,7 @@ import { installServer, lockServer, packageOf, pinServer, toPinJson, warnAboutVe
 import { printJson, printWarning, shortPath } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
-import { type McpAction, SCOPE, STRAY_FLAG } from './server.js';
+import { findUsable, type McpAction, previewServers, SCOPE, STRAY_FLAG } from './server.js';
 
 export const add: McpAction = {
   usage:
@@ -81,20 +81,22 @@ export const add: McpAction = {
       });
     };
     const edit = plan();
+    const warnings = previewServers(toolbox, target, edit.after, [name]);
     // The new entry contains no secrets (checked above); the old one may.
     const diff = (edit.changed ? diffOf(edit) : []).map((line) =>
       line.startsWith('+') ? spellOut(line) : toShownDiff([line])[0]!,
     );
     const isWritten = edit.changed && !call.dryRun;
     const { terminal } = call;
+    warnIfMissing(terminal, command[0], toolbox);
+    warnAboutVersion(call, typed, pin);
+    if (scope === 'user') warnIfRelative(terminal, command, call.cwd);
+    for (const warning of warnings) printWarning(terminal, warning);
     if (!call.json) {
-      warnIfMissing(terminal, command[0], toolbox);
-      warnAboutVersion(call, typed, pin);
       if (pin !== undefined)
         terminal.out(
           `  pinned  ${describePackage(pin.wanted, pin.resolved.version)}  ${pin.resolved.integrity.slice(0, 20)}…\n`,
         );
-      if (scope === 'user') warnIfRelative(terminal, command, call.cwd);
       if (edit.changed) {
         terminal.out(`  ${terminal.paint('bold', file)}\n`);
         printDiff(terminal, diff);
@@ -130,13 +132,22 @@ export const add: McpAction = {
     }
     if (!edit.changed) terminal.out(`  ${file} already has this server\n`);
     else if (!isWritten) terminal.out('  nothing was written\n');
-    else
-      terminal.out(
-        `  added   ${spellOut(name)}\n  next    wield mcp refresh ${spellOut(name)} starts it and lists its tools\n`,
-      );
+    else terminal.out(`  added   ${spellOut(name)}\n${nextStep(toolbox, name, target)}`);
     return 0;
   },
 };
+
+// What starts it, or what it needs before; nothing if another server has its name.
+function nextStep(toolbox: NodeToolbox, name: string, file: string): string {
+  try {
+    const { server } = findUsable(toolbox, name);
+    return server.place.file === file
+      ? `  next    wield mcp refresh ${spellOut(name)} starts it and lists its tools\n`
+      : '';
+  } catch (error) {
+    return `  next    ${toToolError(error).hint}\n`;
+  }
+}
 
 function printVariables(
   terminal: Terminal,

@@ -24,10 +24,10 @@ import { readServer } from '../../../upstream/entries/entry.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm } from '../../consent.js';
 import { type LockedPin, lockServer, packageOf, pinServer } from '../../pin-server.js';
-import { report } from '../../print.js';
+import { printWarning, report } from '../../print.js';
 import { reportTable } from '../../table.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
-import { type McpAction, SCOPE } from './server.js';
+import { type McpAction, previewServers, SCOPE } from './server.js';
 
 export const importServers: McpAction = {
   usage: 'import [CLIENT | FILE] [--server NAME …] [--unpinned] [--scope user|project] [--dry-run] [--yes]',
@@ -60,7 +60,10 @@ export const importServers: McpAction = {
     const { pins, pinned } = await pinAll(call, first);
     const plan = toPlan(pins);
     assertAllowed(plan, toolbox);
+    const names = plan.written.map(({ name }) => name);
+    const warnings = previewServers(toolbox, plan.destination.path, plan.after, names);
     if (!call.json) show(call, plan, environment);
+    for (const warning of warnings) printWarning(call.terminal, warning);
     const write = plan.written.length > 0 && !call.dryRun;
     const file = spellOut(shortenPath(plan.destination.path, environment.workdir, environment.home));
     if (write) {

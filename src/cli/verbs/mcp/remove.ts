@@ -1,5 +1,6 @@
 // `wield mcp remove`: removes an upstream server from mcp.json.
 
+import type { Scope } from '../../../clients/client.js';
 import { writeConfig } from '../../../clients/config-file.js';
 import { diffOf } from '../../../clients/connect.js';
 import { editServer, findUnusedSecrets, wieldFile } from '../../../clients/wield-file.js';
@@ -55,11 +56,18 @@ export const remove: McpAction = {
   },
 };
 
+const WRITTEN: readonly Scope[] = ['user', 'project'];
+
 // Finds the scope of a server that `wield mcp add` wrote; other files are not edited.
-function findScope(toolbox: NodeToolbox, name: string): 'user' | 'project' {
-  const { server } = findState(toolbox, name);
+function findScope(toolbox: NodeToolbox, name: string): Scope {
   const environment = findClientEnvironment(toolbox);
-  const scope = (['user', 'project'] as const).find((one) => server.place.file === wieldFile(one, environment));
+  const isKnown = toolbox.state.upstreams.states().some(({ server }) => server.name === name);
+  // One whose entry is not valid.
+  const written = (one: Scope): boolean => editServer(one, environment, name, undefined).current !== undefined;
+  const invalid = isKnown ? undefined : WRITTEN.find(written);
+  if (invalid !== undefined) return invalid;
+  const { server } = findState(toolbox, name);
+  const scope = WRITTEN.find((one) => server.place.file === wieldFile(one, environment));
   if (scope !== undefined) return scope;
   throw new ToolError('conflict', `${spellOut(name)} is configured in a file that wield does not edit`, {
     hint: `remove it from ${describePlace(server, toolbox)} by hand`,

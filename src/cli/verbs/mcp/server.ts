@@ -3,12 +3,14 @@
 import { findJsonLine } from '../../../clients/forms/json.js';
 import { orNothing, ToolError } from '../../../core/error.js';
 import { unescapePointer } from '../../../core/json.js';
+import { formatPosition, type Problem } from '../../../core/problem.js';
 import { nearest, quoteOutside, spellOut } from '../../../core/text.js';
 import { type HttpServer, mayStart, type ServerEntry } from '../../../core/upstream.js';
 import { readTextFile } from '../../../files/read.js';
 import type { NodeToolbox } from '../../../node.js';
 import { needsTrust } from '../../../upstream/catalog/format.js';
 import { blocked } from '../../../upstream/entries/allowed.js';
+import { isAboutServer } from '../../../upstream/entries/file.js';
 import { SCOPES } from '../../clients.js';
 import { shortPath } from '../../print.js';
 import { type FlagHelp, option, required, usageError, type VerbCall } from '../../verb.js';
@@ -38,11 +40,21 @@ const SHOWN_NAMES = 3;
 
 export type ServerState = ReturnType<NodeToolbox['state']['upstreams']['states']>[number];
 
-/** Finds a server with its state by name. Throws `not_found`. */
-export function findState({ state: { upstreams } }: NodeToolbox, name: string): ServerState {
+/** Finds a server with its state by name. Throws `not_found`, or what is wrong with its entry. */
+export function findState(toolbox: NodeToolbox, name: string): ServerState {
+  const { upstreams, snapshot } = toolbox.state;
   const states = upstreams.states();
   const found = states.find(({ server }) => server.name === name);
   if (found !== undefined) return found;
+  const { servers, problems } = snapshot();
+  const faults = [...servers.problems, ...problems].filter(({ severity }) => severity === 'error');
+  const own = faults.find((fault) => isAboutServer(fault, name));
+  if (own !== undefined) throw invalidFile(own, toolbox);
+  const unread = servers.problems.find(isUnread);
+  if (unread !== undefined)
+    throw new ToolError('not_found', `unknown server "${quoteOutside(name, 60)}"`, {
+      hint: `not read: ${describeProblem(unread, toolbox)}\nwield doctor shows all problems`,
+    });
   const [close] = nearest(
     name,
     states.map(({ server }) => server.name),
@@ -52,6 +64,46 @@ export function findState({ state: { upstreams } }: NodeToolbox, name: string): 
       close === undefined
         ? 'wield mcp shows the servers'
         : `did you mean ${quoteOutside(close, 60)}? wield mcp shows all`,
+  });
+}
+
+// The file as a whole could not be read.
+function isUnread({ severity, pointer = '' }: Problem): boolean {
+  return severity === 'error' && pointer === '';
+}
+
+function describeProblem(problem: Problem, toolbox: NodeToolbox): string {
+  return `${formatPosition(spellOut(shortPath(problem.path, toolbox)), problem)}: ${problem.message}`;
+}
+
+function invalidFile(problem: Problem, toolbox: NodeToolbox): ToolError {
+  return new ToolError('invalid_definition', describeProblem(problem, toolbox), { hint: problem.hint });
+}
+
+/**
+ * Reads the servers with these names from the text that a file gets, and returns warnings about them. Throws if that text, or
+ * the entry of one, cannot be used (UPS-14).
+ */
+export function previewServers(toolbox: NodeToolbox, file: string, text: string, names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const { servers, disabled, problems } = toolbox.state.upstreams.preview(file, text);
+  const own = problems.filter(({ path }) => path === file);
+  const unread = own.find(isUnread);
+  if (unread !== undefined) {
+    // Where it is now, if it was there before.
+    const before = toolbox.state.snapshot().servers.problems.find((one) => one.path === file && isUnread(one));
+    throw invalidFile(before ?? unread, toolbox);
+  }
+  return names.flatMap((name) => {
+    const about = own.filter((problem) => isAboutServer(problem, name));
+    const fault = about.find(({ severity }) => severity === 'error');
+    const isNamed = (server: ServerEntry): boolean => server.name === name;
+    if (fault !== undefined && ![...servers, ...disabled].some(isNamed)) throw invalidFile(fault, toolbox);
+    const isOff = disabled.some((server) => isNamed(server) && server.disabled !== true);
+    return [
+      ...about.map(({ message, hint }) => quoteOutside(`${message}; ${hint}`, 1000)),
+      ...(isOff ? [`${spellOut(name)} is disabled: mcp.disabled has its name`] : []),
+    ];
   });
 }
 
