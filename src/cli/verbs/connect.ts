@@ -17,7 +17,7 @@ import { valueAt } from '../../clients/forms/form.js';
 import { createRecordStore, type RecordStore } from '../../clients/records.js';
 import { CLIENTS, findClient } from '../../clients/table.js';
 import { assertPerson } from '../../core/caller.js';
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { shortenPath, spellOut } from '../../core/text.js';
 import { statOrNothing } from '../../files/read.js';
@@ -69,8 +69,8 @@ export const connect: Verb = {
     if (id === undefined) return listClients(call, environment);
     const client = findClient(id, 'wield connect');
     if (call.flags.has('profile')) await warnOfProfile(call, toolbox);
-    const file = findScoped(client, environment, call);
     const name = checkServerName(String(call.flags.get('name') ?? 'wield'));
+    const file = findScoped(client, environment, call, name);
     const server = findServer(call, client, file, name, environment);
     if (call.flags.has('print')) return print(call, client, file, server);
     if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'connecting a client');
@@ -162,10 +162,15 @@ function assertAsked({ json, terminal, flags }: VerbCall, file: string, name: st
   });
 }
 
-function findScoped(client: Client, environment: ClientEnvironment, call: VerbCall): ClientFile {
+function findScoped(client: Client, environment: ClientEnvironment, call: VerbCall, name: string): ClientFile {
   const scope = readScope(call);
   const { workdir, home } = environment;
-  if (client.projectDirectory === undefined && !call.flags.has('undo')) {
+  const isUndo = call.flags.has('undo');
+  const order: Scope[] = scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
+  const files = order.flatMap((one) => findFile(client, one, environment) ?? []);
+  const written = isUndo ? files.find((one) => hasEntry(client, one, name)) : undefined;
+  if (written !== undefined) return written;
+  if (client.projectDirectory === undefined && !(isUndo && scope !== undefined)) {
     const user = scope === 'project' ? undefined : findFile(client, 'user', environment);
     if (user !== undefined) return user;
     throw usageError(
@@ -173,13 +178,18 @@ function findScoped(client: Client, environment: ClientEnvironment, call: VerbCa
       `use your own file: wield connect ${client.id} --scope user`,
     );
   }
-  const order: Scope[] = scope !== undefined ? [scope] : workdir === home ? ['user', 'project'] : ['project', 'user'];
-  const [file] = order.flatMap((one) => findFile(client, one, environment) ?? []);
+  const [file] = files;
   if (file !== undefined) return file;
   throw usageError(
     `${client.name} has no ${scope} configuration`,
     `omit --scope, or use --scope ${scope === 'user' ? 'project' : 'user'}`,
   );
+}
+
+function hasEntry(client: Client, { path, tables }: ClientFile, name: string): boolean {
+  // An unreadable file is reported when it is written.
+  const document = orNothing(() => readConfig(path, client.form).document);
+  return valueAt(document, [...tables(document)[0]!, name]) !== undefined;
 }
 
 function findServer(

@@ -317,6 +317,19 @@ describe('existing files', () => {
     expect(existsSync(join(workspace.dir, '.codex/config.toml'))).toBe(false);
   });
 
+  spec('SRV-11 SRV-24', 'undo without --scope finds the file that was written', async () => {
+    for (const [client, ...flags] of [['kiro'], ['warp'], ['cursor', '--scope', 'user']] as const) {
+      const workspace = createServed();
+      const { file } = json(await wield(workspace, ['connect', client, ...flags, '--yes', '--json']));
+      expect(file).toContain(workspace.home);
+      // A project file of the client without the entry.
+      workspace.write(file.slice(workspace.home.length + 1), '{ "mcpServers": {} }');
+      const undone = json(await wield(workspace, ['connect', client, '--undo', '--yes', '--json']));
+      expect(undone).toMatchObject({ file, changed: true, written: true });
+      expect(existsSync(file)).toBe(false);
+    }
+  });
+
   spec('SRV-11', '--yes does not undo an entry that was edited later', async () => {
     const workspace = createServed();
     await wield(workspace, ['connect', 'cursor', '--yes']);
