@@ -126,11 +126,15 @@ export function createSharedServers({ version, world, onLeft }: SharedServersOpt
         forget(server);
       }
     },
-    /** Ends the processes of a plan, always or if no session uses them. */
+    /** Ends the processes of a plan if no session uses them, or always all of its entry, whatever they were started with. */
     end(plan: SharedPlan, when: unknown): void {
       const identity = identify(plan);
-      for (const server of servers.values())
-        if (server.identity === identity && (when === 'always' || !isUsed(server))) pool.end(server);
+      const { name, place } = plan.entry;
+      for (const server of servers.values()) {
+        const isSame = server.identity === identity;
+        const isOfEntry = server.name === name && server.place.file === place.file;
+        if (when === 'always' ? isSame || isOfEntry : isSame && !isUsed(server)) pool.end(server);
+      }
     },
   };
 }

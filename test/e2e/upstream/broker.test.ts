@@ -76,6 +76,20 @@ describe.concurrent('a shared server', () => {
     expect(restarted.stderr).toContain('no process of the server near is shared: mcp.broker is false');
   });
 
+  spec('UPS-122', 'is restarted in all directories', async () => {
+    const workspace = createBrokerWorkspace();
+    const session = await connectStdio(workspace, 'older');
+    await callTool(session, 'far_echo', { text: 'a' });
+    await wield(workspace, ['--cwd', workspace.home, 'call', 'far_echo', '--text', 'a']);
+    const before = workspace.starts('far');
+    expect(before).toHaveLength(2);
+    expect((await wield(workspace, ['--cwd', workspace.home, 'mcp', 'restart', 'far'])).status).toBe(0);
+    await vi.waitFor(() => expect(before.filter(isAlive)).toEqual([]), soon);
+    expect(workspace.starts('far')).toHaveLength(3);
+    expect(text(await callTool(session, 'far_echo', { text: 'b' }))).toBe('b');
+    expect(workspace.starts('far')).toHaveLength(4);
+  });
+
   spec('UPS-118', 'is another one with another secret, directory or program', async () => {
     const program = 'process.argv.splice(1, 1); await import(process.argv[1]);';
     const workspace = createBrokerWorkspace({ far: { env: { SECRET: '${TOKEN}' } } });
