@@ -22,13 +22,17 @@ export interface ConfigFile {
   /** The text including a byte order mark; null if the file does not exist. */
   readonly text: string | null;
   readonly document: unknown;
+  /** What to do if it cannot be edited. */
+  readonly hint: string;
 }
 
-/** Reads and parses a file. Throws a ToolError with the line. */
-export function readConfig(path: string, form: Form): ConfigFile {
+const HINT = 'fix the file, or edit it by hand';
+
+/** Reads and parses a file. Throws a ToolError with the line and the hint. */
+export function readConfig(path: string, form: Form, hint = HINT): ConfigFile {
   const real = findReal(path);
   const text = readWhole(real, path);
-  return { path, real, text, document: parse(text ?? '', form, path) };
+  return { path, real, text, document: parse(text ?? '', form, { path, hint }), hint };
 }
 
 /** Runs work while no other wield changes a file. */
@@ -46,13 +50,11 @@ export function editConfig(file: ConfigFile, form: Form, path: KeyPath, entry: J
   const mark = whole.startsWith(BOM) ? BOM : '';
   const text = whole.slice(mark.length);
   const eol = /\r?\n/.exec(text)?.[0] ?? '\n';
-  const edited = guard(file.path, () =>
-    entry === undefined ? form.remove(text, path) : form.set(text, path, entry, eol),
-  );
+  const edited = guard(file, () => (entry === undefined ? form.remove(text, path) : form.set(text, path, entry, eol)));
   const expected = withValue(file.document, path, entry);
-  const found = parse(edited, form, file.path);
+  const found = parse(edited, form, file);
   if (!isDeepStrictEqual(toComparable(found, path), toComparable(expected, path)))
-    throw cannotEdit(file.path, `${path.join('.')} cannot be edited in place`, null);
+    throw cannotEdit(file, `${path.join('.')} cannot be edited in place`, null);
   return mark + edited;
 }
 
@@ -72,8 +74,10 @@ export function writeConfig(file: ConfigFile, text: string, isPrivate: boolean):
   }
 }
 
-export function parse(text: string, form: Form, path: string): unknown {
-  return guard(path, () => form.parse(text.startsWith(BOM) ? text.slice(1) : text));
+type Named = Pick<ConfigFile, 'path' | 'hint'>;
+
+export function parse(text: string, form: Form, file: Named): unknown {
+  return guard(file, () => form.parse(text.startsWith(BOM) ? text.slice(1) : text));
 }
 
 /** Converts the objects of a parser to plain objects. */
@@ -119,18 +123,18 @@ function readWhole(real: string, path: string): string | null {
   }
 }
 
-function guard<T>(path: string, work: () => T): T {
+function guard<T>(file: Named, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof FormFault) throw cannotEdit(path, error.message, error.line);
+    if (error instanceof FormFault) throw cannotEdit(file, error.message, error.line);
     throw error;
   }
 }
 
-function cannotEdit(path: string, message: string, line: number | null): ToolError {
+function cannotEdit({ path, hint }: Named, message: string, line: number | null): ToolError {
   return new ToolError('invalid_definition', `${path}${line === null ? '' : `:${line}`}: ${message}`, {
-    hint: 'fix the file, or add the entry by hand: wield connect CLIENT --print',
+    hint,
     data: { path, line },
   });
 }

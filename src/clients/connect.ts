@@ -55,7 +55,7 @@ export function planConnect(
   server: OwnServer,
   store: RecordStore,
 ): ConnectPlan {
-  const file = readConfig(named, client.form);
+  const file = readConfig(named, client.form, `fix the file, or edit it by hand: wield connect ${client.id} --print`);
   const path = [...tables(file.document)[0]!, server.name];
   const current = valueAt(file.document, path);
   const entry = client.toEntry(server);
@@ -91,7 +91,7 @@ export function planUndo(
   name: string,
   store: RecordStore,
 ): ConnectPlan {
-  const file = readConfig(named, client.form);
+  const file = readConfig(named, client.form, `fix the file, or edit it by hand: wield connect ${client.id} --print`);
   const path = [...tables(file.document)[0]!, name];
   const current = valueAt(file.document, path);
   const earlier = store.find(file.real, path);
@@ -106,7 +106,7 @@ export function planUndo(
   let now = file;
   for (const record of [...earlier].reverse()) {
     const text = revert(client, now, record) ?? editConfig(now, client.form, path, record.previous ?? undefined);
-    now = { ...now, text, document: parse(text, client.form, file.path) };
+    now = { ...now, text, document: parse(text, client.form, file) };
   }
   const isRemoved = now.text === '' && earlier[0]!.created;
   const { directories } = earlier[0]!;
@@ -156,7 +156,8 @@ function findSplice(before: string, after: string): Pick<ConnectRecord, 'offset'
 }
 
 // Restores the exact bytes if the inserted text is still there once and the result is as expected.
-function revert(client: Client, { text, document, path: name }: ConfigFile, record: ConnectRecord): string | undefined {
+function revert(client: Client, file: ConfigFile, record: ConnectRecord): string | undefined {
+  const { text, document } = file;
   const { offset, removed, inserted, path, previous } = record;
   const whole = text ?? '';
   const here = whole.startsWith(inserted, offset) ? offset : whole.indexOf(inserted);
@@ -164,7 +165,7 @@ function revert(client: Client, { text, document, path: name }: ConfigFile, reco
   const reverted = whole.slice(0, here) + removed + whole.slice(here + inserted.length);
   const expected = withValue(document, path, previous ?? undefined);
   try {
-    const found = parse(reverted, client.form, name);
+    const found = parse(reverted, client.form, file);
     return isDeepStrictEqual(toComparable(found, path), toComparable(expected, path)) ? reverted : undefined;
   } catch {
     return undefined;

@@ -1,7 +1,7 @@
 // Imports servers from other clients: plans what to write, then writes it.
 
-import { join, resolve } from 'node:path';
-import { orNothing, ToolError } from '../core/error.js';
+import { extname, join, resolve } from 'node:path';
+import { ToolError } from '../core/error.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import { didYouMean, quoteOutside } from '../core/text.js';
 import { readTextFile, statOrNothing } from '../files/read.js';
@@ -13,8 +13,10 @@ import type { Client, ClientEnvironment, ClientFile, Scope } from './client.js';
 import { type ConfigFile, editConfig, parse, readConfig, toPlain, writeConfig } from './config-file.js';
 import { type ConvertedServer, convertServer } from './convert.js';
 import { isDockerProfile, readDockerProfile } from './docker-profile.js';
-import { valueAt } from './forms/form.js';
+import { type Form, valueAt } from './forms/form.js';
 import { jsonForm } from './forms/json.js';
+import { tomlForm } from './forms/toml.js';
+import { yamlForm } from './forms/yaml.js';
 import { ANY_CLIENT, ANY_CLIENTS, CLIENTS } from './table.js';
 import { findTables } from './tables.js';
 import { entryPath, wieldFile } from './wield-file.js';
@@ -64,6 +66,14 @@ export function findSources(client: Client, environment: ClientEnvironment): Imp
     .map((file) => ({ client, file }));
 }
 
+const FORMS: Readonly<Record<string, Form | undefined>> = {
+  '.json': jsonForm,
+  '.jsonc': jsonForm,
+  '.toml': tomlForm,
+  '.yaml': yamlForm,
+  '.yml': yamlForm,
+};
+
 /** Finds the client of a file by its path; other files are read in any format that yields servers. */
 export function findSourceOf(path: string, environment: ClientEnvironment): ImportSource {
   const known = CLIENTS.flatMap((client) => client.files(environment).map((file) => ({ client, file })));
@@ -73,10 +83,18 @@ export function findSourceOf(path: string, environment: ClientEnvironment): Impo
   const tail = (name: string): string => name.split('/').slice(-2).join('/');
   const alike = known.find(({ file }) => tail(file.path) === tail(place));
   const others = ANY_CLIENTS.map((client) => ({ client, file: { tables: () => [] } }));
+  const faults = new Map<Form, unknown>();
   for (const { client, file } of [...(alike === undefined ? [] : [alike]), ...others]) {
     const source: ImportSource = { client, file: { scope: 'user', path: place, tables: file.tables } };
-    if ((orNothing(() => readServers(source))?.length ?? 0) > 0) return source;
+    try {
+      if (readServers(source).length > 0) return source;
+    } catch (error) {
+      faults.set(client.form, error);
+    }
   }
+  const form = FORMS[extname(place)];
+  const isUnreadable = form === undefined ? faults.size === ANY_CLIENTS.length : faults.has(form);
+  if (isUnreadable) throw faults.get(form ?? jsonForm);
   throw new ToolError('invalid_definition', `${path} has no servers in a known format`, {
     hint: 'for a list of clients with servers: wield mcp import',
   });
@@ -140,7 +158,7 @@ export function planImport(sources: readonly ImportSource[], options: ImportOpti
   let edited = destination;
   for (const { name, entry } of written) {
     const text = editConfig(edited, jsonForm, entryPath(edited.document, name), entry);
-    edited = { ...edited, text, document: parse(text, jsonForm, path) };
+    edited = { ...edited, text, document: parse(text, jsonForm, edited) };
   }
   const read = sources.map(({ file }) => file.path);
   return { read, destination, scope, after: edited.text ?? '', servers: chosen, written };

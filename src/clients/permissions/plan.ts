@@ -132,9 +132,9 @@ function writeRules(
   return isAs(after, entry, file) ? after : whole;
 }
 
-function isAs(text: string, trust: JsonObject, { document, path }: ConfigFile): boolean {
+function isAs(text: string, trust: JsonObject, file: ConfigFile): boolean {
   try {
-    return isDeepStrictEqual(toPlain(parse(text, tomlForm, path)), toPlain(withValue(document, ['trust'], trust)));
+    return isDeepStrictEqual(toPlain(parse(text, tomlForm, file)), toPlain(withValue(file.document, ['trust'], trust)));
   } catch {
     return false;
   }

@@ -247,6 +247,25 @@ describe('clients', () => {
     }
   });
 
+  spec('UPS-111', 'says why a file cannot be read', async () => {
+    const workspace = createWorkspace();
+    for (const [name, text, fault] of [
+      ['a.json', '{\n  "mcpServers": {\n', /a\.json:3: close brace expected/],
+      ['a.toml', 'x = 1\n[mcp_servers.a\n', /a\.toml:2: /],
+      ['a.yaml', 'a: 1\nextensions: {\n', /a\.yaml:3: /],
+      ['a.conf', '{\n  "mcpServers": {\n', /a\.conf:3: close brace expected/],
+      ['b.json', Buffer.from('{ "a": "\xff" }', 'latin1'), /b\.json is not UTF-8 text/],
+      ['c.json/d', '', /cannot read .*c\.json: not a regular file/],
+      ['note.conf', 'hello', /has no servers in a known format/],
+    ] as const) {
+      const path = workspace.write(`copies/${name}`, text);
+      const run = await wield(workspace, ['mcp', 'import', path.replace(/\/d$/, ''), '--yes']);
+      expect(run.status).not.toBe(0);
+      expect(run.stderr).toMatch(fault);
+      expect(run.stderr).not.toContain('wield connect');
+    }
+  });
+
   spec('UPS-111', 'a secret of a container is passed in a variable, not in the command line', async () => {
     const workspace = createWorkspace();
     const container = (...args: string[]) => ({ command: '/usr/bin/docker', args: ['run', '-i', '--rm', ...args] });
