@@ -18,7 +18,7 @@ import { jsonForm } from './forms/json.js';
 import { tomlForm } from './forms/toml.js';
 import { yamlForm } from './forms/yaml.js';
 import { ANY_CLIENT, ANY_CLIENTS, CLIENTS } from './table.js';
-import { findTables } from './tables.js';
+import { findProjectTables, findTables } from './tables.js';
 import { entryPath, wieldFile } from './wield-file.js';
 
 export interface ImportSource {
@@ -82,7 +82,7 @@ export function findSourceOf(path: string, environment: ClientEnvironment): Impo
   if (exact !== undefined) return exact;
   const tail = (name: string): string => name.split('/').slice(-2).join('/');
   const alike = known.find(({ file }) => tail(file.path) === tail(place));
-  const others = ANY_CLIENTS.map((client) => ({ client, file: { tables: () => [] } }));
+  const others = ANY_CLIENTS.map((client) => ({ client, file: { tables: findProjectTables } }));
   const faults = new Map<Form, unknown>();
   for (const { client, file } of [...(alike === undefined ? [] : [alike]), ...others]) {
     const source: ImportSource = { client, file: { scope: 'user', path: place, tables: file.tables } };

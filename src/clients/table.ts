@@ -11,6 +11,7 @@ import { jsonForm } from './forms/json.js';
 import { tomlForm } from './forms/toml.js';
 import { yamlForm } from './forms/yaml.js';
 import {
+  type Draft,
   type FieldReader,
   type Fields,
   ignored,
@@ -77,19 +78,26 @@ const urlOfGemini: FieldReader = (value, draft, field) => {
   );
 };
 
+// Returns a reference to a variable; anything else, such as the path of a file, would be another reference.
+function referTo(name: unknown, draft: Draft, field: string): string | undefined {
+  if (typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name)) return `\${${name}}`;
+  draft.unusable ??= `${field}: ${quoteOutside(JSON.stringify(name), 40)} is not the name of a variable`;
+  return undefined;
+}
+
 // Names of variables that a server of Codex inherits.
 const variablesOfCodex: FieldReader = (value, draft, field) => {
   for (const one of Array.isArray(value) ? value : []) {
     const name: unknown = isRecord(one) ? one.name : one;
     if (typeof name !== 'string' || (isRecord(one) && one.source === 'remote'))
       draft.notes.push(`${field}: ${quoteOutside(JSON.stringify(one), 40)} is not imported`);
-    else draft.ownEnv[name] = `\${${name}}`;
+    else draft.ownEnv[name] = referTo(name, draft, field) ?? '';
   }
 };
 
 const headersOfCodex: FieldReader = (value, draft, field) => {
   if (!isRecord(value)) draft.notes.push(`${field}: not imported, not a table`);
-  else for (const [header, name] of Object.entries(value)) draft.ownHeaders[header] = `\${${String(name)}}`;
+  else for (const [header, name] of Object.entries(value)) draft.ownHeaders[header] = referTo(name, draft, field) ?? '';
 };
 
 const typeOfGoose: FieldReader = (value, draft, field) => {
@@ -101,7 +109,7 @@ const typeOfGoose: FieldReader = (value, draft, field) => {
 // The values are in the keyring of Goose, which wield cannot read.
 const keysOfGoose: FieldReader = (value, draft, field) => {
   for (const name of Array.isArray(value) ? value : []) {
-    draft.ownEnv[String(name)] = `\${${String(name)}}`;
+    draft.ownEnv[String(name)] = referTo(name, draft, field) ?? '';
     draft.notes.push(`${field}: the value is in the client's keyring; set the variable ${String(name)}`);
   }
 };
@@ -113,8 +121,8 @@ const login: FieldReader = (value, draft, field) => {
 const bearer: FieldReader = (value, draft) => {
   draft.headers.Authorization = `Bearer ${String(value)}`;
 };
-const bearerVariable: FieldReader = (value, draft) => {
-  draft.ownHeaders.Authorization = `Bearer \${${String(value)}}`;
+const bearerVariable: FieldReader = (value, draft, field) => {
+  draft.ownHeaders.Authorization = `Bearer ${referTo(value, draft, field)}`;
 };
 // Says why an entry that was read from another form cannot be imported.
 const unusable: FieldReader = (value, draft) => {
@@ -140,6 +148,28 @@ const MCPORTER: Fields = Object.fromEntries(
     [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), reader],
   ]),
 );
+
+const CODEX: Fields = {
+  env_vars: variablesOfCodex,
+  env_http_headers: headersOfCodex,
+  bearer_token_env_var: bearerVariable,
+  startup_timeout_sec: time('startTimeout', 1000),
+  startup_timeout_ms: time('startTimeout'),
+  tool_timeout_sec: timeoutSeconds,
+  default_tools_approval_mode: ownRules,
+  scopes: (value, draft, field) => oauth({ scopes: value }, draft, field),
+  required: ignored,
+};
+
+const ZED: Fields = {
+  source: (value, draft) => {
+    if (value === 'extension') draft.unusable ??= 'it belongs to an extension of Zed';
+  },
+  settings: instead('they belong to the extension'),
+  remote: ignored,
+};
+
+const GOOSE: Fields = { type: typeOfGoose, env_keys: keysOfGoose, bundled: ignored, display_name: ignored };
 
 const ROWS: readonly ClientRow[] = [
   {
@@ -198,18 +228,7 @@ const ROWS: readonly ClientRow[] = [
     project: '.codex/config.toml',
     user: below('CODEX_HOME', '.codex', 'config.toml'),
     table: ['mcp_servers'],
-    fields: {
-      env_vars: variablesOfCodex,
-      env_http_headers: headersOfCodex,
-      bearer_token_env_var: bearerVariable,
-      startup_timeout_sec: time('startTimeout', 1000),
-      startup_timeout_ms: time('startTimeout'),
-      tool_timeout_sec: timeoutSeconds,
-      default_tools_approval_mode: ownRules,
-      tools: ownRules,
-      scopes: (value, draft, field) => oauth({ scopes: value }, draft, field),
-      required: ignored,
-    },
+    fields: { ...CODEX, tools: ownRules },
   },
   {
     id: 'windsurf',
@@ -241,14 +260,7 @@ const ROWS: readonly ClientRow[] = [
     user: inConfig('zed', 'settings.json'),
     table: ['context_servers'],
     toEntry: ({ command, args }) => ({ source: 'custom', command, args, env: {} }),
-    fields: {
-      source: (value, draft) => {
-        if (value === 'extension') draft.unusable ??= 'it belongs to an extension of Zed';
-      },
-      settings: instead('they belong to the extension'),
-      remote: ignored,
-      timeout: timeoutSeconds,
-    },
+    fields: { ...ZED, timeout: timeoutSeconds },
   },
   {
     id: 'opencode',
@@ -350,14 +362,11 @@ const ROWS: readonly ClientRow[] = [
       timeout: 300,
     }),
     fields: {
-      type: typeOfGoose,
-      env_keys: keysOfGoose,
+      ...GOOSE,
       timeout: timeoutSeconds,
       available_tools: (value, draft, field) => {
         if (!Array.isArray(value) || value.length > 0) texts('allow')(value, draft, field);
       },
-      bundled: ignored,
-      display_name: ignored,
       allow: ownRules,
     },
   },
@@ -382,7 +391,10 @@ export const ANY_CLIENTS: readonly Client[] = [undefined, tomlForm, yamlForm].ma
     references: (value) => braces(dollarEnv(dollarPrefix(value))),
     user: [],
     table: () => [],
-    fields: { envFile, gallery: ignored, version: ignored, dev: ignored, unusable, ...MCPORTER },
+    fields: {
+      ...{ envFile, gallery: ignored, version: ignored, dev: ignored, start_on_launch: ignored, unusable },
+      ...{ ...CODEX, ...ZED, ...GOOSE, ...MCPORTER },
+    },
   }),
 );
 

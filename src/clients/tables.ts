@@ -32,6 +32,12 @@ export function findTables(document: unknown, own: readonly KeyPath[]): readonly
   return all.length === 0 && hasServers(document, 'every') ? [[]] : all;
 }
 
+/** Returns the tables of all directories in a file of Claude Code. */
+export function findProjectTables(document: unknown): readonly KeyPath[] {
+  const projects = valueAt(document, ['projects']);
+  return isRecord(projects) ? Object.keys(projects).map((directory) => ['projects', directory, 'mcpServers']) : [];
+}
+
 function hasServers(table: unknown, amount: 'some' | 'every'): boolean {
   const entries = isRecord(table) ? Object.values(table) : [];
   const isServer = (entry: unknown): boolean => isRecord(entry) && SERVER.some((key) => Object.hasOwn(entry, key));

@@ -227,7 +227,49 @@ describe('clients', () => {
       'extensions:\n  a: { type: stdio, cmd: x, envs: { K: v } }\n',
       { a: { command: 'x', args: [], env: { K: 'v' } } },
     ],
+    [
+      'codex.toml',
+      '[mcp_servers.a]\nurl = "https://a.example"\nbearer_token_env_var = "TOK"\nenv_http_headers = { X-A = "HEAD" }\ntool_timeout_sec = 5\n' +
+        '[mcp_servers.b]\ncommand = "x"\nenv_vars = ["B"]\nstartup_timeout_sec = 9\n',
+      {
+        a: {
+          type: 'http',
+          url: 'https://a.example',
+          headers: { Authorization: 'Bearer $' + '{TOK}', 'X-A': '$' + '{HEAD}' },
+          timeout: '5s',
+        },
+        b: { command: 'x', args: [], env: { B: '$' + '{B}' }, startTimeout: '9s' },
+      },
+    ],
+    [
+      'goose.yaml',
+      'extensions:\n  a: { type: stdio, cmd: x, env_keys: [K] }\n  b: { type: builtin, cmd: y }\n',
+      { a: { command: 'x', args: [], env: { K: '$' + '{K}' } } },
+    ],
+    [
+      'claude.json',
+      {
+        projects: { '/p/a': { mcpServers: { a: { command: 'x' } } }, '/p/b': { mcpServers: { b: { command: 'y' } } } },
+      },
+      { a: { command: 'x', args: [] }, b: { command: 'y', args: [] } },
+    ],
   ];
+
+  spec('UPS-7', 'a name of a variable that is another reference is not imported', async () => {
+    const workspace = createWorkspace();
+    const named = 'file:/etc/passwd';
+    const servers = {
+      a: { url: 'https://a.example', bearer_token_env_var: named },
+      b: { url: 'https://a.example', bearerTokenEnv: named },
+      c: { url: 'https://a.example', env_http_headers: { A: named } },
+      d: { command: 'x', env_vars: [named] },
+      e: { command: 'x', env_keys: [named] },
+    };
+    const path = workspace.write('servers.json', JSON.stringify({ servers }));
+    const run = json(await wield(workspace, ['mcp', 'import', path, '--unpinned', '--yes', '--json']));
+    for (const server of run.servers) expect([server.name, server.status]).toEqual([server.name, 'unusable']);
+    expect(existsSync(destination(workspace))).toBe(false);
+  });
 
   spec('UPS-7 UPS-111', 'a file of any client: all its tables, and every spelling of a field', async () => {
     for (const [name, document, servers] of FILES) {
