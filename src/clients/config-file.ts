@@ -80,9 +80,11 @@ export function parse(text: string, form: Form, file: Named): unknown {
   return guard(file, () => form.parse(text.startsWith(BOM) ? text.slice(1) : text));
 }
 
-/** Converts the objects of a parser to plain objects. */
+/** Converts the objects of a parser to plain objects, and large integers to strings. */
 export function toPlain(document: unknown): unknown {
-  return JSON.parse(JSON.stringify(document)) as unknown;
+  return JSON.parse(
+    JSON.stringify(document, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+  ) as unknown;
 }
 
 /** Removes empty parent tables of an entry, which are created and removed with it. */

@@ -17,6 +17,11 @@ const SERVER = [
   'uri',
 ];
 
+/** Whether a table of servers has this key. */
+export function isTable(key: string): boolean {
+  return TABLE.test(key);
+}
+
 /** Returns the tables of a client, then others of the file; a file without any may be a table itself. */
 export function findTables(document: unknown, own: readonly KeyPath[]): readonly KeyPath[] {
   const keysOf = (path: KeyPath): KeyPath[] => {
@@ -26,7 +31,7 @@ export function findTables(document: unknown, own: readonly KeyPath[]): readonly
   const named = keysOf([]).flatMap((path) => [path, ...(path[0] === 'mcp' ? keysOf(path) : [])]);
   const isOwn = (path: KeyPath): boolean => own.some((one) => one.join('\0') === path.join('\0'));
   const others = named.filter(
-    (path) => TABLE.test(path.at(-1)!) && !isOwn(path) && hasServers(valueAt(document, path), 'some'),
+    (path) => isTable(path.at(-1)!) && !isOwn(path) && hasServers(valueAt(document, path), 'some'),
   );
   const all = [...own.filter((path) => isRecord(valueAt(document, path))), ...others];
   return all.length === 0 && hasServers(document, 'every') ? [[]] : all;

@@ -6,13 +6,14 @@ import { loadToml } from './libraries.js';
 /** Keys and indexes of arrays of tables. */
 export type TomlPath = readonly (string | number)[];
 
-/** Parses a document; returns the message and line of a syntax error. */
+/** Parses a document, with `bigIntegers` also integers that a number cannot hold, as bigint; returns the message and line of a syntax error. */
 export function parseToml(
   text: string,
+  { bigIntegers = false } = {},
 ): { readonly document: unknown } | { readonly message: string; readonly line: number } {
   const toml = loadToml();
   try {
-    return { document: toml.parse(text) };
+    return { document: toml.parse(text, { integersAsBigInt: bigIntegers && 'asNeeded' }) };
   } catch (error) {
     const { message, line = 1 } = error as Error & { line?: number };
     return { message: quoteOutside(message.split('\n')[0]!.replace(/^Invalid TOML document: /, '')), line };

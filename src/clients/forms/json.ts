@@ -4,13 +4,16 @@ import type { Node } from 'jsonc-parser';
 import type { Json, JsonObject } from '../../core/json.js';
 import { lineAt } from '../../core/text.js';
 import { loadJsonc } from '../../files/libraries.js';
+import { isTable } from '../tables.js';
 import { type Form, FormFault, type KeyPath } from './form.js';
 
 const LENIENT = { allowTrailingComma: true, allowEmptyContent: true } as const;
 
 export const jsonForm: Form = {
   parse(text) {
-    return loadJsonc().getNodeValue(parseTree(text) ?? emptyObject()) as unknown;
+    const root = parseTree(text) ?? emptyObject();
+    assertTablesOnce(text, root);
+    return loadJsonc().getNodeValue(root) as unknown;
   },
   set(text, path, value, eol) {
     const root = parseTree(text);
@@ -67,6 +70,17 @@ function parseTree(text: string): Node | undefined {
   if (first === undefined) return root;
   const words = printParseErrorCode(first.error).replace(/([a-z])([A-Z])/g, '$1 $2');
   throw new FormFault(words.toLowerCase(), lineAt(text, first.offset));
+}
+
+// Programs disagree on which one of two tables wins.
+function assertTablesOnce(text: string, { type, children = [] }: Node): void {
+  const seen = new Set<string>();
+  for (const { offset, children: [name] = [] } of type === 'object' ? children : []) {
+    const key = String(name?.value);
+    if (seen.has(key) && isTable(key))
+      throw new FormFault(`has the key "${key}" twice; keep one`, lineAt(text, offset));
+    seen.add(key);
+  }
 }
 
 function assertObject(text: string, node: Node, path: KeyPath): Node {

@@ -2,12 +2,12 @@
 
 import type { Json, JsonObject } from '../../core/json.js';
 import { isRecord } from '../../core/json.js';
-import { parseToml } from '../../files/toml.js';
+import { lineOf, parseToml } from '../../files/toml.js';
 import { type Form, FormFault, type KeyPath, valueAt } from './form.js';
 
 export const tomlForm: Form = {
   parse(text) {
-    const read = parseToml(text);
+    const read = parseToml(text, { bigIntegers: true });
     if ('message' in read) throw new FormFault(read.message, read.line);
     return read.document;
   },
@@ -17,7 +17,9 @@ export const tomlForm: Form = {
     if (found !== undefined) return text.slice(0, found.start) + block + text.slice(found.end);
     assertTables(text, path);
     const end = text === '' ? '' : text.endsWith('\n') ? eol : `${eol}${eol}`;
-    return `${text}${end}${block}${eol}`;
+    const edited = `${text}${end}${block}${eol}`;
+    if ('message' in parseToml(edited, { bigIntegers: true })) throw notExtensible(text, path.slice(0, -1));
+    return edited;
   },
   remove(text, path) {
     const found = findTable(text, path);
@@ -33,7 +35,13 @@ export const tomlForm: Form = {
 // Inline tables are not edited.
 function assertTables(text: string, path: KeyPath): void {
   if (valueAt(tomlForm.parse(text), path) === undefined) return;
-  throw new FormFault(`${path.join('.')} is not a separate table`, null);
+  throw new FormFault(`${path.join('.')} is not a separate table`, lineOf(text, path));
+}
+
+// An inline table, or no table at all.
+function notExtensible(text: string, path: KeyPath): FormFault {
+  const name = path.map(printKey).join('.');
+  return new FormFault(`${name} cannot be added to; write it as tables such as [${name}.NAME]`, lineOf(text, path));
 }
 
 function printTable(path: KeyPath, value: JsonObject): string[] {

@@ -372,8 +372,19 @@ describe('files that cannot be edited', () => {
     ['cursor', '.cursor/mcp.json', '{\n  "mcpServers": {\n    "a": \n  }\n}\n', /mcp\.json:4/],
     ['codex', '.codex/config.toml', 'model = "x"\n[mcp_servers\n', /config\.toml:2/],
     ['cursor', '.cursor/mcp.json', '{ "mcpServers": [] }', /mcpServers must be an object/],
-    ['codex', '.codex/config.toml', 'mcp_servers = { a = { command = "a" } }\n', /config\.toml/],
-    ['codex', '.codex/config.toml', '[mcp_servers]\nwield = { command = "a" }\n', /not a separate table/],
+    [
+      'codex',
+      '.codex/config.toml',
+      'model = "x"\nmcp_servers = { a = { command = "a" } }\n',
+      /config\.toml:2: mcp_servers cannot be added to; write it as tables such as \[mcp_servers\.NAME\]/,
+    ],
+    ['codex', '.codex/config.toml', '[mcp_servers]\nwield = { command = "a" }\n', /toml:2: .* not a separate table/],
+    [
+      'cursor',
+      '.cursor/mcp.json',
+      '{\n  "mcpServers": {},\n  "mcpServers": {}\n}\n',
+      /mcp\.json:3: has the key "mcpServers" twice/,
+    ],
   ];
   for (const [client, file, text, message] of broken) {
     spec('SRV-11', `${client}: ${JSON.stringify(text)} is rejected with its line and left as it is`, async () => {
@@ -386,6 +397,16 @@ describe('files that cannot be edited', () => {
       expect(readFileSync(path, 'utf8')).toBe(text);
     });
   }
+
+  spec('SRV-11', 'large integers elsewhere in a file do not matter', async () => {
+    const workspace = createServed();
+    const text = 'seed = 9223372036854775807\n';
+    const path = workspace.write('.codex/config.toml', text);
+    expect((await wield(workspace, ['connect', 'codex', '--yes'])).status).toBe(0);
+    expect(readFileSync(path, 'utf8').startsWith(`${text}\n[mcp_servers.wield]\n`)).toBe(true);
+    expect((await wield(workspace, ['connect', 'codex', '--undo', '--yes'])).status).toBe(0);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
 
   spec('SRV-11', 'rejects files that are not UTF-8', async () => {
     const workspace = createServed();

@@ -298,6 +298,7 @@ describe('clients', () => {
       ['a.conf', '{\n  "mcpServers": {\n', /a\.conf:3: close brace expected/],
       ['b.json', Buffer.from('{ "a": "\xff" }', 'latin1'), /b\.json is not UTF-8 text/],
       ['c.json/d', '', /cannot read .*c\.json: not a regular file/],
+      ['d.json', '{\n "mcpServers": {},\n "mcpServers": {} }', /d\.json:3: has the key "mcpServers" twice/],
       ['note.conf', 'hello', /has no servers in a known format/],
     ] as const) {
       const path = workspace.write(`copies/${name}`, text);
