@@ -1,6 +1,6 @@
 // Errors for references that no tool matches, with hints: similar names, searched places, what to pick.
 
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/origin.js';
 import { formatPosition, type Problem } from '../core/problem.js';
@@ -31,6 +31,8 @@ export function notFound(name: string, tools: readonly Tool[], where: Searched |
   );
   const searched = where?.places.map((place) => place.directory) ?? [];
   const broken = where === undefined ? [] : findBroken(name, where).map((problem) => describe(problem, where.workdir));
+  // Paths outside the workspace, which `wield check` does not read, are absolute.
+  const all = broken.some((one) => isAbsolute(one)) ? 'wield doctor' : 'wield check';
   const dotted = where && findDotted(name, where);
   const unread = tools.filter(({ action }) => action.kind === 'module' && action.export === null).length;
   const hint =
@@ -41,7 +43,7 @@ export function notFound(name: string, tools: readonly Tool[], where: Searched |
         : close.length > 0
           ? `did you mean ${close.join(', ')}? wield list shows all`
           : broken.length > 0
-            ? `not loaded: ${broken.join('\n')}\nwield check shows all problems`
+            ? `not loaded: ${broken.join('\n')}\n${all} shows all problems`
             : where === undefined
               ? 'use a tool of the list; a person can see all with: wield list'
               : searched.length > 0

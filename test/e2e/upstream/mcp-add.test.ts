@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { binary } from '../../support/built.js';
 import { json, wield } from '../../support/cli.js';
 import { finding, spec } from '../../support/spec.js';
-import { countedServer } from '../../support/upstream-servers.js';
+import { configureServers, countedServer } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 describe('add and remove', () => {
@@ -91,6 +91,8 @@ describe('add and remove', () => {
       expect(readFileSync(file, 'utf8')).toBe(text);
       const unknown = await wield(workspace, ['mcp', 'refresh', 'b']);
       expect([unknown.status, unknown.stderr]).toEqual([3, expect.stringContaining(fault)]);
+      const called = await wield(workspace, ['call', 'b_x']);
+      expect(called.stderr).toContain('wield doctor shows all problems');
     }
   });
 
@@ -171,6 +173,14 @@ describe('add and remove', () => {
       expect((await wield(workspace, ['mcp', 'refresh', name!])).stderr).toContain(message);
   });
 
+  spec('UPS-9', 'the command line to run by hand is one that a shell can run', async () => {
+    const workspace = createWorkspace();
+    const args = ['${workspaceFolder}/none.mjs', '${userHome}', '${env:PATH}'];
+    configureServers(workspace, { far: { command: process.execPath, args } });
+    const { stderr } = await wield(workspace, ['mcp', 'refresh', 'far']);
+    expect(stderr).toContain(`${process.execPath} ${workspace.dir}/none.mjs ${workspace.home} \${PATH}\n`);
+  });
+
   finding('N12 UPS-14', 'refuse wield itself', async () => {
     const workspace = createWorkspace();
     for (const command of [
@@ -215,6 +225,10 @@ describe('add and remove', () => {
       expect(stderr).not.toContain(secret);
     }
     expect(existsSync(join(workspace.home, '.agents', 'mcp.json'))).toBe(false);
+    // What the hint of a command line says works.
+    const words = await wield(workspace, ['mcp', 'add', '--yes', 'y', '--', 'sh', '--api-key', `sk-${secret}`]);
+    expect(words.stderr).toContain("pass it with --env NAME='${NAME}'");
+    expect((await wield(workspace, ['mcp', 'add', '--yes', 'y', '--env', 'NAME=${NAME}', '--', 'sh'])).status).toBe(0);
     const url = ['--url', 'https://example.com/mcp', '--header', 'Authorization: Bearer ${TOKEN}'];
     const run = await wield(workspace, ['mcp', 'add', '--yes', 'x', ...url, '--scope', 'project']);
     expect(run.stdout).toContain('"Authorization": "Bearer ${TOKEN}"');

@@ -289,7 +289,10 @@ function toServer(
   const where = keyPath.length === 0 ? 'the server' : spellOut(keyPath.join('.'));
   if (severity === 'error' || !isSecret) throw new ToolError('usage', `${where}: ${message}`, { hint });
   throw new ToolError('usage', `${where}: would write a secret to a file in plain text`, {
-    hint: "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
+    // References to secrets are refused in a command line, which other processes see.
+    hint: ['command', 'args'].includes(keyPath[0] ?? '')
+      ? "if the server can read it from its environment, pass it with --env NAME='${NAME}'"
+      : "write '${VAR}' and set that variable, or file:~/path to a file that only you can read",
   });
 }
 

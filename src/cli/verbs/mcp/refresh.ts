@@ -3,7 +3,7 @@
 import { onAbort } from '../../../core/async.js';
 import { ToolError, toToolError } from '../../../core/error.js';
 import { count, spellOut } from '../../../core/text.js';
-import { mayStart, type ServerEntry } from '../../../core/upstream.js';
+import { mayStart, type ServerEntry, type StdioServer } from '../../../core/upstream.js';
 import type { NodeToolbox } from '../../../node.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
 import { printJson } from '../../print.js';
@@ -26,7 +26,7 @@ export const refresh: McpAction = {
     const outcomes = await refreshAll(call, toolbox, servers);
     const failures = outcomes.flatMap(({ server, error }) => (error === undefined ? [] : [{ server, error }]));
     // With one named server, its error is the error of the command.
-    if (names.length === 1 && failures.length === 1) throw toOwnError(failures[0]!);
+    if (names.length === 1 && failures.length === 1) throw toOwnError(failures[0]!, toolbox);
     if (call.json) {
       printJson(call.terminal, {
         ok: failures.length === 0,
@@ -93,7 +93,7 @@ function print({ terminal }: VerbCall, toolbox: NodeToolbox, { server, error }: 
       );
     return;
   }
-  const { message, hint, data } = toOwnError({ server, error });
+  const { message, hint, data } = toOwnError({ server, error }, toolbox);
   terminal.err(`  ${terminal.paint('red', 'failed', 'err')}   ${name}\n`);
   // The error of a single server is printed by the command.
   if (of > 1) terminal.err(`           ${spellOut(message)}\n           ${spellOut(hint ?? '')}\n`);
@@ -103,14 +103,24 @@ function print({ terminal }: VerbCall, toolbox: NodeToolbox, { server, error }: 
 }
 
 // The last lines are printed separately, and the hint to refresh would lead back here.
-function toOwnError({ server, error }: Required<Outcome>): ToolError {
+function toOwnError({ server, error }: Required<Outcome>, toolbox: NodeToolbox): ToolError {
   const { summary, kind } = error.data ?? {};
   return new ToolError(error.code, typeof summary === 'string' ? summary : error.message, {
     hint:
       kind === 'start-failed' && server.kind === 'stdio'
-        ? `run it by hand to see more: ${describeServer(server)}`
+        ? `run it by hand to see more: ${toShellLine(server, toolbox)}`
         : (error.hint ?? ''),
     data: error.data,
     cause: error,
   });
+}
+
+// References that a shell does not know are filled in; it expands variables itself.
+function toShellLine(server: StdioServer, { machine: { world }, workspace: { workdir } }: NodeToolbox): string {
+  const fill = (word: string): string =>
+    word
+      .replaceAll('${workspaceFolder}', workdir)
+      .replaceAll('${userHome}', world.home ?? '~')
+      .replaceAll('${env:', '${');
+  return describeServer({ ...server, command: fill(server.command), args: server.args.map(fill) });
 }
