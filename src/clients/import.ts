@@ -150,7 +150,7 @@ export function planImport(sources: readonly ImportSource[], options: ImportOpti
       };
     }),
   );
-  const named = names.length === 0 ? servers : names.flatMap((name) => findNamed(servers, name));
+  const named = names.length === 0 ? servers : [...new Set(names)].flatMap((name) => findNamed(servers, name));
   const chosen = named.map((server) => withPin(server, options.pins));
   const written = chosen.filter(
     ({ entry, status }) => entry !== undefined && (status === 'new' || (force && status === 'exists')),

@@ -617,7 +617,8 @@ describe('existing servers', () => {
     writeClientFile(workspace, fixtureOf('vscode', 'project'));
     await wield(workspace, ['connect', 'vscode', '--yes']);
     const args = ['mcp', 'import', 'vscode', '--unpinned', '--scope', 'project', '--yes', '--json'];
-    const picked = json(await wield(workspace, [...args, '--server', 'playwright']));
+    const picked = json(await wield(workspace, [...args, '--server', 'playwright', '--server', 'playwright']));
+    expect(picked.servers).toHaveLength(1);
     expect(picked.file).toBe(join(workspace.dir, '.agents/mcp.json'));
     expect(Object.keys(JSON.parse(readFileSync(picked.file, 'utf8')).mcpServers)).toEqual(['playwright']);
     const all = json(await wield(workspace, args));
