@@ -19,6 +19,8 @@ export interface PatternContext {
   readonly offset: number;
   /** Number of the text in a list, counted from 1. */
   readonly entry?: number;
+  /** Whether the pattern is the value of an argument, of which braces around all are a set (SEL-6). */
+  readonly isValue?: boolean;
 }
 
 /** Maximum length of a pattern, and size of a range such as `{1..100}`. */
@@ -105,7 +107,7 @@ function readCharacter(reader: Reader): number {
   return character;
 }
 
-// Braces without a comma or a range are literal.
+// Braces without a comma or a range are literal, except around a whole value.
 function readBraces(reader: Reader): readonly GlobItem[] {
   const start = reader.at;
   const range = RANGE.exec(reader.pattern.slice(start));
@@ -117,17 +119,32 @@ function readBraces(reader: Reader): readonly GlobItem[] {
     }
   }
   const choices: GlobItem[][] = [];
+  const spaces: number[] = [];
   do {
     reader.at++;
+    const from = reader.at;
     choices.push(readSequence(reader, true));
+    if (/^\s|(?<!\\)\s$/.test(reader.pattern.slice(from, reader.at))) spaces.push(from);
   } while (reader.pattern[reader.at] === ',');
   if (reader.at === reader.pattern.length) {
     const hint = 'close it with }, without a space inside, or write \\{ for the character';
     throw selectorError(reader.context, start, 'an unclosed brace', hint);
   }
   reader.at++;
+  const isSet = reader.context.isValue && start === 0 && reader.at === reader.pattern.length;
+  if (isSet && spaces.length > 0) {
+    const hint = 'remove it, or write a backslash before it for the character';
+    throw selectorError(reader.context, spaces[0]!, 'a space at the edge of an entry of a set', hint);
+  }
   if (choices.length > 1) return [{ kind: 'choice', choices }];
-  return [exactly(0x7b), ...choices[0]!, exactly(0x7d)];
+  const [only = []] = choices;
+  const literal = [exactly(0x7b), ...only, exactly(0x7d)];
+  if (!isSet) return literal;
+  if (only.length === 0 || only.some(({ kind }) => kind !== 'exact')) {
+    const hint = 'write the pattern without braces, or \\{ and \\} for the characters';
+    throw selectorError(reader.context, start, 'braces around one pattern', hint);
+  }
+  return [{ kind: 'choice', choices: [only, literal] }];
 }
 
 // `{1..9}`, `{a..e}`, and with a step `{a..e..2}`.

@@ -232,15 +232,9 @@ function parseArgument(context: PatternContext, start: number, part: string): Ar
     throw selectorError(context, start, 'a directive inside "key=value"', hint);
   }
   const value = skipSpace(part, equals + 1);
-  const glob = compileGlob(part.slice(value).replace(SET_OF_ONE, '{$1,\\{$1\\}}'), {
-    ...context,
-    offset: start + value,
-  });
+  const glob = compileGlob(part.slice(value), { ...context, offset: start + value, isValue: true });
   return Object.freeze({ key, glob });
 }
-
-// SEL-6. JSON has quotes, and other braces are those of a glob.
-const SET_OF_ONE = /^\{((?!.*\.\.)[^{}[\]*?,"\\\s]+)\}$/;
 
 // Returns undefined if the part is not a term.
 function parseTerm(context: PatternContext, start: number, part: string): Condition | undefined {
