@@ -1,7 +1,8 @@
 // One-line signatures of tools, in the notation of TypeScript.
 
+import { fieldsOf, otherFieldOf } from '../core/fields.js';
 import { isRecord } from '../core/json.js';
-import { followRef, type JsonSchema } from '../core/schema.js';
+import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
 
 const MAX_PARAMETERS = 12;
@@ -44,29 +45,43 @@ function toType(node: unknown, at: Place): string {
   const options = [here.anyOf, here.oneOf].find(Array.isArray) as readonly unknown[] | undefined;
   if ('const' in here) return toLiteral(here.const);
   if (Array.isArray(choices)) return someOf(choices.slice(0, MAX_CHOICES + 1).map(toLiteral));
-  if (options !== undefined) return someOf([...new Set(options.map((option) => toType(option, inside)))]);
+  if (options !== undefined && !isRecord(here.properties))
+    return someOf([...new Set(options.map((option) => toType(option, inside)))]);
   if (Array.isArray(type)) return someOf(type.map((one) => toType({ ...here, type: one }, inside)));
   if (type === 'array') {
     const item = toType(items, inside);
     return item.includes(' | ') ? `(${item})[]` : `${item}[]`;
   }
-  if (type === 'object' || isRecord(here.properties)) return toObject(here, inside);
+  if (type === 'object' || (type === undefined && isObject(here, at.root))) return toObject(here, inside);
   if (type === 'integer') return 'number';
   return typeof type === 'string' ? quoteOutside(type, 20) : 'any';
 }
 
+function isObject(node: SchemaNode, root: JsonSchema): boolean {
+  if (isRecord(node.properties)) return true;
+  if (!Array.isArray(node.allOf)) return false;
+  const types = acceptedTypes(node, root);
+  return types.size === 1 && types.has('object');
+}
+
 // Required parameters first, since the rest may be cut off.
-function toObject(node: Readonly<Record<string, unknown>>, at: Place): string {
-  const properties = Object.entries(isRecord(node.properties) ? node.properties : {});
-  if (properties.length === 0) return at.depth === 0 ? '{}' : 'object';
+function toObject(node: SchemaNode, at: Place): string {
   if (at.depth >= MAX_DEPTH) return 'object';
-  const required = new Set(Array.isArray(node.required) ? node.required : []);
-  const sorted = [...properties].sort(([a], [b]) => Number(required.has(b)) - Number(required.has(a)));
-  const shown = sorted.slice(0, MAX_PARAMETERS).map(([name, child]) => {
+  const fields = fieldsOf(node, at.root);
+  const others = otherFieldOf(node, at.root);
+  const isOpen = others !== undefined && (Object.keys(others).length > 0 || (at.depth === 0 && fields.length === 0));
+  if (fields.length === 0 && !isOpen) return at.depth === 0 ? '{}' : 'object';
+  const inside = { ...at, depth: at.depth + 1 };
+  const sorted = [...fields].sort((a, b) => Number(b.required) - Number(a.required));
+  const shown = sorted.slice(0, MAX_PARAMETERS).map(({ name, node: child, required }) => {
     const key = IDENTIFIER.test(name) ? name : JSON.stringify(quoteOutside(name, 40));
-    return `${key}${required.has(name) ? '' : '?'}: ${toType(child, { ...at, depth: at.depth + 1 })}`;
+    return `${key}${required ? '' : '?'}: ${toType(child, inside)}`;
   });
-  return `{ ${[...shown, ...(sorted.length > shown.length ? ['…'] : [])].join(', ')} }`;
+  const rest = [
+    ...(sorted.length > shown.length ? ['…'] : []),
+    ...(isOpen ? [`[name: string]: ${toType(others, inside)}`] : []),
+  ];
+  return `{ ${[...shown, ...rest].join(', ')} }`;
 }
 
 function someOf(types: readonly string[]): string {

@@ -1,5 +1,6 @@
 // Completes flags, values and positionals at the cursor (CLI-9).
 
+import { fieldsOf } from '../core/fields.js';
 import type { Json } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
@@ -7,7 +8,7 @@ import { type FlagKind, splitArguments } from './arguments.js';
 import { valueText } from './line.js';
 import { kebab } from './names.js';
 import { isSwitch, isVariadic, type Parameter, toParameters, toPositionals } from './parameters.js';
-import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
+import { choicesOf, entryOf, typesOf } from './shape.js';
 import { createTargetFinder, kindOfTarget, type Target } from './target.js';
 import { firstSentences } from './wrap.js';
 

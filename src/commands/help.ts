@@ -1,13 +1,14 @@
 // Formats the help of a tool from its schema (MOD-24).
 
 import { describeConstraints } from '../core/constraints.js';
+import { fieldsOf } from '../core/fields.js';
 import { isRecord, type Json, type JsonObject } from '../core/json.js';
 import { quoteOutside, quoteWord, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { toCommandLine } from './line.js';
 import { isSwitch, isVariadic, OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';
 import { sampleOf } from './sample.js';
-import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
+import { choicesOf, entryOf, typesOf } from './shape.js';
 import { firstSentences, HELP_WIDTH, wrap, wrapWords } from './wrap.js';
 
 /** Options of `formatToolHelp`. */

@@ -345,6 +345,30 @@ describe('help', () => {
     expect([bad, none / found.length < 0.05]).toEqual([[], true]);
   });
 
+  spec('MOD-22 MOD-24', 'merges the parameters of all parts of the schema', () => {
+    const branch = (k: string, name: string): JsonSchema => ({
+      type: 'object',
+      properties: { k: { const: k, description: 'Kind' }, [name]: { type: 'integer' } },
+      required: ['k', name],
+    });
+    const rows = (schema: JsonSchema): string[] => {
+      const lines = formatToolHelp(toolOf(schema, 'un'), 'un').split('\n');
+      return lines.filter((line) => /^ [ *]{2}\w/.test(line) && !line.startsWith('  un')).map((line) => line.trim());
+    };
+    const union = ['*k   string    Kind; one of x, y', 'a   integer', 'b   integer'];
+    expect(rows({ type: 'object', oneOf: [branch('x', 'a'), branch('y', 'b')] })).toEqual(union);
+    expect(rows({ $ref: '#/$defs/un', $defs: { un: { anyOf: [branch('x', 'a'), branch('y', 'b')] } } })).toEqual(union);
+    expect(rows({ type: 'object', allOf: [branch('x', 'a'), { properties: { c: {} } }] })).toEqual([
+      '*k   string    Kind; one of x',
+      '*a   integer',
+      'c   any',
+    ]);
+    const either = { type: 'object', properties: { a: {}, b: {} }, anyOf: [{ required: ['a'] }, { required: ['b'] }] };
+    expect(rows(either)).toEqual(['a   any', 'b   any']);
+    const tool = toolOf({ type: 'object', oneOf: [branch('x', 'a'), branch('y', 'b')] }, 'un');
+    expect(readCommandInput(tool, ['y', '--b', '2'])).toEqual({ input: { k: 'y', b: 2 }, given: true });
+  });
+
   spec('MOD-24', 'aligns, wraps, marks, and shows choices, fields, defaults and an example', () => {
     const long = `The first sentence says it. ${'Another one explains it at length and goes on. '.repeat(12)}`;
     const tool = toolOf(

@@ -1,11 +1,11 @@
 // Formats an input as a command line; the inverse of `readCommandInput` (MOD-22).
 
+import { fieldsOf } from '../core/fields.js';
 import { canonicalJson, isRecord, type Json, type JsonObject } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import type { Tool } from '../core/tool.js';
 import { readCommandInput } from './input.js';
 import { toParameters } from './parameters.js';
-import { fieldsOf } from './shape.js';
 import { createTargetFinder, kindOfTarget, type TargetFinder } from './target.js';
 import { addValue } from './values.js';
 

@@ -1,10 +1,11 @@
 // The parameters of a tool as flags and positionals.
 
+import { fieldsOf } from '../core/fields.js';
 import type { Json } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import type { FlagKind } from './arguments.js';
 import { kebab } from './names.js';
-import { choicesOf, fieldsOf, typesOf } from './shape.js';
+import { choicesOf, typesOf } from './shape.js';
 
 /** A parameter of a tool, as a flag. */
 export interface Parameter {

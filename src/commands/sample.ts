@@ -1,8 +1,9 @@
 // Makes a valid value for a schema, for examples; undefined if it cannot tell.
 
+import { fieldsOf } from '../core/fields.js';
 import type { Json } from '../core/json.js';
 import { followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
-import { choicesOf, entryOf, fieldsOf, typesOf } from './shape.js';
+import { choicesOf, entryOf, typesOf } from './shape.js';
 
 const MAX_DEPTH = 8;
 // Keywords whose effect on a value is not followed.

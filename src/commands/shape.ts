@@ -1,45 +1,10 @@
-// Reads types, choices, array entries and object fields from a JSON Schema.
+// Reads types, choices and array entries from a JSON Schema.
 
+import { partsOf } from '../core/fields.js';
 import { isRecord, type Json } from '../core/json.js';
 import { acceptedTypes, followRef, type JsonSchema, type SchemaNode } from '../core/schema.js';
 
-export interface Field {
-  readonly name: string;
-  readonly node: SchemaNode;
-  readonly required: boolean;
-}
-
-const UNIONS = ['anyOf', 'oneOf'] as const;
-const MAX_DEPTH = 8;
 const MAX_CHOICES = 50_000;
-
-interface SchemaPart {
-  readonly node: SchemaNode;
-  /** Whether it applies to every value, and not only to those of a branch. */
-  readonly always: boolean;
-}
-
-/** Returns a node with all its `allOf`, `anyOf` and `oneOf` parts. */
-function partsOf(raw: unknown, root: JsonSchema): readonly SchemaPart[] {
-  const parts: SchemaPart[] = [];
-  // Each node once, or twice if it is a branch too: schemas can contain a node in many ways.
-  const known = { always: new Set<unknown>(), sometimes: new Set<unknown>() };
-  const add = (raw: unknown, always: boolean, depth: number): void => {
-    const seen = always ? known.always : known.sometimes;
-    if (seen.has(raw)) return;
-    seen.add(raw);
-    const node = followRef(raw, root);
-    parts.push({ node, always });
-    if (depth >= MAX_DEPTH) return;
-    if (Array.isArray(node.allOf)) for (const part of node.allOf) add(part, always, depth + 1);
-    for (const union of UNIONS) {
-      const branches = node[union];
-      if (Array.isArray(branches)) for (const branch of branches) add(branch, false, depth + 1);
-    }
-  };
-  add(raw, true, 0);
-  return parts;
-}
 
 /** Returns the accepted types of a node; empty means any. */
 export function typesOf(raw: unknown, root: JsonSchema): readonly string[] {
@@ -83,42 +48,9 @@ export function choicesOf(raw: unknown, root: JsonSchema): readonly Json[] {
 }
 
 export function entryOf(raw: unknown, index: number, root: JsonSchema): unknown {
-  for (const { node } of partsOf(raw, root)) {
-    const { prefixItems, items } = node;
+  for (const { prefixItems, items } of partsOf(raw, root)) {
     if (Array.isArray(prefixItems) && index < prefixItems.length) return prefixItems[index];
     if (isRecord(items)) return items;
-  }
-  return {};
-}
-
-/** Returns the declared fields of an object in schema order, without duplicates. */
-export function fieldsOf(raw: unknown, root: JsonSchema): readonly Field[] {
-  const fields = new Map<string, Field>();
-  for (const { node, always } of partsOf(raw, root)) {
-    if (!isRecord(node.properties)) continue;
-    const required = new Set(always && Array.isArray(node.required) ? node.required : []);
-    for (const [name, child] of Object.entries(node.properties)) {
-      const known = fields.get(name);
-      // An empty schema in one part does not override another part.
-      const better = known === undefined || Object.keys(known.node).length === 0;
-      fields.set(name, {
-        name,
-        node: better ? followRef(child, root) : known.node,
-        required: known?.required === true || required.has(name),
-      });
-    }
-    for (const name of required) {
-      const known = fields.get(name);
-      if (known !== undefined && !known.required) fields.set(name, { ...known, required: true });
-    }
-  }
-  return [...fields.values()];
-}
-
-/** Returns the schema of undeclared fields. */
-export function otherFieldOf(raw: unknown, root: JsonSchema): unknown {
-  for (const { node } of partsOf(raw, root)) {
-    if (isRecord(node.additionalProperties)) return node.additionalProperties;
   }
   return {};
 }

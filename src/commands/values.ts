@@ -1,9 +1,10 @@
 // Converts the text of an argument to a value of the type in the schema.
 
+import { type Field, fieldsOf, otherFieldOf } from '../core/fields.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import { kebab } from './names.js';
-import { entryOf, type Field, fieldsOf, otherFieldOf, typesOf } from './shape.js';
+import { entryOf, typesOf } from './shape.js';
 
 /** One occurrence of a parameter on the command line. */
 export interface Given {

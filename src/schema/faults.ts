@@ -1,17 +1,16 @@
 // Turns the faults of an input or output into one error (RUN-3, TOOL-22).
 
 import { ToolError } from '../core/error.js';
-import { isRecord } from '../core/json.js';
+import { fieldsOf, otherFieldOf } from '../core/fields.js';
 import type { Fault } from '../core/schema.js';
 import { listSome, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 
 /** Creates the error for an input that does not match its schema. */
 export function describeFaults(tool: Pick<Tool, 'name' | 'input'>, faults: readonly Fault[]): ToolError {
-  const declared = Object.keys(isRecord(tool.input.json.properties) ? tool.input.json.properties : {});
   const message = faults.map(describeFault).join('; ');
   return new ToolError('invalid_input', message, {
-    hint: hintFor(tool, faults, declared),
+    hint: hintFor(tool, faults),
     data: { faults: faults.map(toData) },
   });
 }
@@ -28,10 +27,12 @@ function article(expected: string): string {
   return `${/^[aeiou]/.test(expected) ? 'an' : 'a'} ${expected}`;
 }
 
-function hintFor(tool: Pick<Tool, 'name'>, faults: readonly Fault[], declared: readonly string[]): string {
+function hintFor({ name, input }: Pick<Tool, 'name' | 'input'>, faults: readonly Fault[]): string {
+  const declared = fieldsOf(input.json, input.json).map((field) => field.name);
   const unknown = faults.find(({ kind }) => kind === 'unknown');
   const close = unknown ? nearest(unknown.path.slice(1), declared) : [];
-  const takes = declared.length === 0 ? `${tool.name} takes no parameters` : `${tool.name} takes ${listSome(declared)}`;
+  const none = otherFieldOf(input.json, input.json) === undefined ? 'no parameters' : 'any parameters';
+  const takes = `${name} takes ${declared.length === 0 ? none : listSome(declared)}`;
   return close.length > 0 ? `did you mean ${close.join(', ')}? ${takes}` : takes;
 }
 

@@ -265,6 +265,35 @@ describe('search mode', () => {
     expect((await call('orders', {})).error).toMatchObject({ code: 'not_found' });
   });
 
+  spec('SRV-9 COD-5', 'signatures have the parameters of all parts of the schema', async () => {
+    const branch = (k: string, name: string) => ({
+      type: 'object',
+      properties: { k: { const: k }, [name]: { type: 'integer' } },
+      required: ['k', name],
+    });
+    const union = { type: 'object', oneOf: [branch('x', 'a'), branch('y', 'b')] };
+    for (const [inputSchema, signature] of [
+      [union, '({ k: "x" | "y", a?: number, b?: number })'],
+      [{ $ref: '#/$defs/u', $defs: { u: union } }, '({ k: "x" | "y", a?: number, b?: number })'],
+      [
+        { type: 'object', allOf: [branch('x', 'a'), { properties: { c: { type: 'string' } } }] },
+        '({ k: "x", a: number, c?: string })',
+      ],
+      [
+        { type: 'object', properties: { p: { allOf: [branch('x', 'a')] } }, anyOf: [{ required: ['p'] }] },
+        '({ p: { k: "x", a: number } })',
+      ],
+      [{ type: 'object', additionalProperties: { type: 'number' } }, '({ [name: string]: number })'],
+      [{ type: 'object', additionalProperties: true }, '({ [name: string]: any })'],
+      [{ type: 'object', additionalProperties: false }, '()'],
+    ] as const) {
+      const tools = [{ name: 'un', description: 'About it.', inputSchema, execute: () => '' }];
+      const toolbox = createWorkspace().toolbox({ tools: tools as never, mode: 'search' });
+      const { content } = await toolbox.call('search_tools', { queries: ['un'] }, MODEL);
+      expect(content).toMatchObject([{ text: `un${signature} — About it.` }]);
+    }
+  });
+
   spec('SRV-9 UPS-4', 'a server that is down differs from a tool that does not exist', async () => {
     const workspace = createUpstreamWorkspace({ near: {}, far: { more: { command: '/nonexistent/server' } } });
     const client = await connectStdio(workspace, 'newer', SEARCH);

@@ -253,6 +253,26 @@ describe('errors', () => {
     }
   });
 
+  spec('ERR-3', 'a wrong input is told all parameters, wherever the schema declares them', async () => {
+    const branch = (k: string, name: string) => ({
+      type: 'object',
+      properties: { k: { const: k }, [name]: { type: 'integer' } },
+      required: ['k', name],
+      additionalProperties: false,
+    });
+    const hintOf = async (inputSchema: object, input: Json) => {
+      const tool = { ...returning('x'), inputSchema } as ToolDefinition;
+      return (await createToolbox({ tools: [tool] }).call('give', input)).error?.hint;
+    };
+    const union = { type: 'object', oneOf: [branch('x', 'a'), branch('y', 'b')] };
+    expect(await hintOf(union, { k: 'x' })).toBe('give takes k, a, b');
+    expect(await hintOf({ $ref: '#/$defs/u', $defs: { u: union } }, {})).toBe('give takes k, a, b');
+    expect(await hintOf({ type: 'object', allOf: [branch('x', 'a')] }, {})).toBe('give takes k, a');
+    const open = { type: 'object', additionalProperties: { type: 'number' } };
+    expect(await hintOf(open, { a: 'x' })).toBe('give takes any parameters');
+    expect(await hintOf({ type: 'object', properties: {} }, { a: 1 })).toBe('give takes no parameters');
+  });
+
   spec('ERR-5', 'outside text is made harmless and secrets are redacted before they enter a message', async () => {
     const workspace = createWorkspace();
     workspace.config('[env]\npass = ["API_KEY"]\n');
