@@ -1,7 +1,7 @@
 // The built-in tool `run_code`: runs a program that calls tools (COD-1).
 
 import type { AskedCode, RunCodeOptions } from '../code/run-code.js';
-import { toIdentifier } from '../core/name.js';
+import { createProgramNames } from '../core/name.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { RUN_CODE } from '../core/view.js';
@@ -17,12 +17,15 @@ export interface RunCodeToolOptions extends Omit<RunCodeOptions, 'search'> {
 const TIMEOUT_MS = 24 * 3_600_000;
 
 export function createRunCodeTool({ search, ...options }: RunCodeToolOptions): Tool {
-  const find: RunCodeOptions['search'] = async (...query) =>
-    (await search(...query)).map(({ name, description, input, output }) => ({
-      name: toIdentifier(name),
+  const find: RunCodeOptions['search'] = async (query, limit, caller, snapshot) => {
+    const found = await search(query, limit, caller, snapshot);
+    const programName = createProgramNames(await options.list(caller, snapshot, true));
+    return found.map(({ name, description, input, output }) => ({
+      name: programName(name),
       signature: `${toSignature(input.json)}: Promise<${toResultType(output?.json)}>`,
       description: quoteOutside(description.trim(), 200),
     }));
+  };
   return defineBuiltin<AskedCode>({
     name: RUN_CODE,
     description:

@@ -7,7 +7,7 @@ import { anyToolOf } from '../core/any-tool.js';
 import type { Caller } from '../core/caller.js';
 import { isToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
-import { toIdentifier, toRemoteUri } from '../core/name.js';
+import { createProgramNames, toProgramExpression, toRemoteUri } from '../core/name.js';
 import { textPart } from '../core/result.js';
 import type { CascadeResolver, Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -70,25 +70,25 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     const found = await search(queries, limit, caller, snapshot);
     const { skills } = catalog().list(snapshot);
     const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot, skills));
-    const isCode = isCodeMode(snapshot);
+    const writing = isCodeMode(snapshot) ? inPrograms(await list(caller, snapshot)) : plainly;
     const lines = [
       ...(found.length === 0
         ? ['No tool matches. Try other words.']
-        : found.map((tool, at) => (at < COMPLETE_LINES ? toLine(tool, isCode) : toShortLine(tool, isCode)))),
+        : found.map((tool, at) => (at < COMPLETE_LINES ? toLine(tool, writing) : toShortLine(tool, writing)))),
       ...(down.length === 0 ? [] : [`Not searched, because the server is not available: ${down.join(', ')}`]),
     ];
     return { content: [textPart(lines.join('\n'))], structured: { tools: found.map(({ name }) => name) } };
   };
   const describe: Run<{ name: string; input?: JsonObject }> = async ({ name, input }, _context, internals) => {
     const { caller, snapshot } = internals;
-    const isCode = isCodeMode(snapshot);
-    // In code mode also by the name in programs, which is what `search_tools` shows.
-    const named = isCode ? resolveName(name.replace(/^tools\./, ''), await list(caller, snapshot)) : name;
+    const listed = isCodeMode(snapshot) ? await list(caller, snapshot) : undefined;
+    // In code mode also as in programs, which is what `search_tools` shows.
+    const named = listed === undefined ? name : resolveName(name.replace(/^tools(?:\.|\[")|"\]$/g, ''), listed);
     const tool = await find(named, caller, snapshot);
     const { readOnly, destructive, idempotent, openWorld } = tool.traits;
     return {
       name: tool.name,
-      signature: toCallText(tool, isCode),
+      signature: toCallText(tool, listed === undefined ? plainly : inPrograms(listed)),
       description: describeForModel(tool, snapshot.trusted),
       input: tool.input.json,
       ...(tool.output === undefined ? {} : { output: tool.output.json }),
@@ -120,24 +120,35 @@ function isCodeMode({ settings }: Snapshot): boolean {
   return settings.view.mode === 'code';
 }
 
-// In code mode (COD-5) by the name in programs, with the type of the result.
-function toCallText(tool: Tool, isCode: boolean, maxLength = Number.POSITIVE_INFINITY): string {
-  const result = isCode ? `: Promise<${toResultType(tool.output?.json)}>` : '';
-  return toCallName(tool, isCode) + quoteOutside(toSignature(tool.input.json) + result, maxLength);
+/** How calls of tools are written. */
+interface Writing {
+  readonly name: (tool: Tool) => string;
+  readonly result: (tool: Tool) => string;
 }
 
-function toCallName({ name }: Tool, isCode: boolean): string {
-  return isCode ? `tools.${toIdentifier(name)}` : name;
+const plainly: Writing = { name: ({ name }) => name, result: () => '' };
+
+// COD-5: as in programs, with the type of the result.
+function inPrograms(tools: readonly Tool[]): Writing {
+  const programName = createProgramNames(tools);
+  return {
+    name: ({ name }) => toProgramExpression(programName(name)),
+    result: ({ output }) => `: Promise<${toResultType(output?.json)}>`,
+  };
 }
 
-function toLine(tool: Tool, isCode: boolean): string {
-  return describeCall(toCallText(tool, isCode, MAX_SIGNATURE), tool, MAX_DESCRIPTION);
+function toCallText(tool: Tool, { name, result }: Writing, maxLength = Number.POSITIVE_INFINITY): string {
+  return name(tool) + quoteOutside(toSignature(tool.input.json) + result(tool), maxLength);
+}
+
+function toLine(tool: Tool, writing: Writing): string {
+  return describeCall(toCallText(tool, writing, MAX_SIGNATURE), tool, MAX_DESCRIPTION);
 }
 
 // `name(…)` has parameters, which `describe_tool` shows.
-function toShortLine(tool: Tool, isCode: boolean): string {
+function toShortLine(tool: Tool, { name }: Writing): string {
   const parameters = toSignature(tool.input.json) === '()' ? '()' : '(…)';
-  return describeCall(toCallName(tool, isCode) + parameters, tool, MAX_SHORT_DESCRIPTION);
+  return describeCall(name(tool) + parameters, tool, MAX_SHORT_DESCRIPTION);
 }
 
 function describeCall(call: string, tool: Tool, maxLength: number): string {

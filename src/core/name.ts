@@ -164,9 +164,30 @@ function invalid(what: string, fault: string): ToolError {
   });
 }
 
-/** Returns the identifier of a tool in programs: any other character becomes `_`, also before a leading digit (COD-5). */
+/**
+ * Returns the identifier of a tool in programs: any other character becomes `_`, which is also before a leading digit,
+ * `then` and `toJSON`: JavaScript itself would call those (COD-5).
+ */
 export function toIdentifier(name: string): string {
-  return name.replace(/[^\w$]/g, '_').replace(/^(?=\d)/, '_');
+  return name.replace(/[^\w$]/g, '_').replace(/^(?=\d|(?:then|toJSON)$)/, '_');
+}
+
+/** Returns a function from the name of a tool to what a program writes for it after `tools`: its identifier if no other tool has it, else its name. */
+export function createProgramNames(tools: readonly Pick<Tool, 'name'>[]): (name: string) => string {
+  const namesOf = new Map<string, string[]>();
+  for (const { name } of tools) {
+    const identifier = toIdentifier(name);
+    namesOf.set(identifier, [...(namesOf.get(identifier) ?? []), name]);
+  }
+  return (name) => {
+    const identifier = toIdentifier(name);
+    return (namesOf.get(identifier) ?? []).every((other) => other === name) ? identifier : name;
+  };
+}
+
+/** Returns the expression of a tool in programs: `tools.NAME` or `tools["NAME"]`. */
+export function toProgramExpression(programName: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(programName) ? `tools.${programName}` : `tools["${programName}"]`;
 }
 
 /** `mcp:cursor`, `cli`, `library`: the door, and the client's name where it gave one. */

@@ -4,7 +4,7 @@ import type { NestedOptions } from '../../core/context.js';
 import { type ErrorValue, reviveError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { MOST_READ_TEXT } from '../../core/json-size.js';
-import { toIdentifier } from '../../core/name.js';
+import { createProgramNames, toIdentifier, toProgramExpression } from '../../core/name.js';
 import { type ToolResult, textOf } from '../../core/result.js';
 import { didYouMean, quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -155,7 +155,7 @@ export function resolveName(given: string, tools: readonly Pick<Tool, 'name'>[])
   if (tools.some(({ name }) => name === given)) return given;
   const meant = tools.filter(({ name }) => toIdentifier(name) === given);
   if (meant.length > 1) {
-    const names = meant.map(({ name }) => `tools["${name}"]`);
+    const names = meant.map(({ name }) => toProgramExpression(name));
     throw new ToolError('ambiguous', `tools.${given} can be ${names.join(' or ')}`, { hint: 'write one of these' });
   }
   return meant[0]?.name ?? given;
@@ -163,6 +163,7 @@ export function resolveName(given: string, tools: readonly Pick<Tool, 'name'>[])
 
 /** Returns the hint for a name that no tool has. */
 function suggestName(given: string, tools: readonly Pick<Tool, 'name'>[]): string {
-  const names = tools.map(({ name }) => toIdentifier(name));
-  return didYouMean(given, names, 'await tools.$search("words") finds tools', (close) => `tools.${close}`);
+  const programName = createProgramNames(tools);
+  const names = tools.map(({ name }) => programName(name));
+  return didYouMean(given, names, 'await tools.$search("words") finds tools', toProgramExpression);
 }

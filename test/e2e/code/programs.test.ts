@@ -90,6 +90,27 @@ describe('the world of a program', () => {
     expect(result.error).toMatchObject({ code: 'ambiguous', message: expect.stringContaining('tools["x-y"]') });
   });
 
+  spec('COD-5', 'every tool is shown as a program can call it', async () => {
+    const names = ['a-b', 'a_b', 'c-d', 'c:d', 'e-f', '2fa', 'then', 'toJSON', 'constructor', 'delete'];
+    const tools = names.map((name) => defineTool({ name, description: 'Same words.', execute: () => name }));
+    const toolbox = createWorkspace().toolbox({ tools, mode: 'code' });
+    const ask = async (tool: string, input: object) => textOf(await toolbox.call(tool, input, { caller: MODEL }));
+    const found = (await ask('search_tools', { queries: ['same words'], limit: 20 })).split('\n');
+    expect(found).toHaveLength(names.length);
+    const shown: string[] = [];
+    for (const name of names) {
+      const { signature } = JSON.parse(await ask('describe_tool', { name }));
+      const call = signature.replace(/: Promise<string>$/, '');
+      shown.push(call);
+      expect(found.filter((line) => line.startsWith(call))).toHaveLength(1);
+      expect(JSON.parse(await ask('describe_tool', { name: call.replace('()', '') })).name).toBe(name);
+    }
+    const program = `const found = await tools.$search('same words', 20);
+      return [await Promise.all([${shown}]), await Promise.all(found.map(({ name }) => tools[name]()))];`;
+    const [called, searched] = returned(await runAsModel(toolbox, program)) as string[][];
+    expect([called, searched!.sort()]).toEqual([names, [...names].sort()]);
+  });
+
   spec.thorough(
     'COD-5 COD-6',
     'searches for tools, and reads large results by page, query and as a whole',
