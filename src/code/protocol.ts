@@ -27,12 +27,13 @@ export type EngineRequest =
   | { readonly type: 'deliver'; readonly id: number; readonly now: number; readonly outcome: Outcome }
   | { readonly type: 'snapshot' };
 
-/** `ready` comes first. A turn ends when the program can only wait for calls. */
+/** `ready` comes first. A turn ends when the program can only wait for calls, or makes one more than it may. */
 export type EngineReply =
   | { readonly type: 'ready'; readonly engine: string }
   | Turn
   | { readonly type: 'snapshot'; readonly snapshot?: string }
-  | { readonly type: 'limit'; readonly limit: 'cpu' | 'calls' };
+  /** It used more processor time than it may, and ends. */
+  | { readonly type: 'limit' };
 
 export interface Turn {
   readonly type: 'turn';

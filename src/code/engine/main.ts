@@ -126,7 +126,7 @@ class Program {
         fd_write: () => 8,
       }),
       interruptHandler: () => {
-        if (++this.#ticks % TICKS_PER_CHECK === 0 && this.#cpuMs() > this.#limits.cpuMs) exceed('cpu');
+        if (++this.#ticks % TICKS_PER_CHECK === 0 && this.#cpuMs() > this.#limits.cpuMs) end({ type: 'limit' });
         return false;
       },
     };
@@ -138,13 +138,15 @@ class Program {
     return {
       call: (...args) => {
         const [id = '', kind = '', name = '', input = ''] = texts(args);
-        if (this.#calls.length >= this.#limits.calls || Number(id) > this.#limits.calls) exceed('calls');
         const call = { id: Number(id), kind: kind as CallKind, name };
         // What the parent reads at once has the size of one value, also if there are many calls.
         const size = this.#roomFor(input);
         this.#calls.push(
           size ? { ...call, input: JSON.parse(input) as Json } : { ...call, input: null, isLarge: true },
         );
+        // The parent names these calls, and runs none of them.
+        const { calls } = this.#limits;
+        if (this.#calls.length > calls || call.id > calls) end(this.turn());
         return this.#vm.undefined;
       },
       log: (...args) => {
@@ -218,8 +220,8 @@ function readEnd(raw: RawEnd): ProgramEnd {
   return { error: line === undefined ? error : { ...error, line: Number(line) } };
 }
 
-function exceed(limit: 'cpu' | 'calls'): never {
-  send({ type: 'limit', limit });
+function end(last: EngineReply): never {
+  send(last);
   process.exit(0);
 }
 

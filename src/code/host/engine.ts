@@ -150,7 +150,7 @@ async function connect(
     });
   const read = createLineReader((line) => {
     const reply = JSON.parse(line) as EngineReply;
-    if (reply.type === 'limit') fail(exceeded(reply.limit === 'calls' ? 'calls' : 'cpu', limits));
+    if (reply.type === 'limit') fail(exceeded('cpu', limits));
     else settle(({ resolve }) => resolve(reply));
   }, MAX_LINE_BYTES);
   channel.on('data', (chunk: Buffer) => {

@@ -76,8 +76,8 @@ export function createProgram(options: ProgramOptions) {
       // The engine runs the program's code, so nothing that it says is taken for granted.
       if (call.id !== last + 1 || !KINDS.includes(call.kind) || typeof call.name !== 'string') throw notACall();
       last = call.id;
-      if (last > limits.calls) throw exceeded('calls', limits);
       record({ call });
+      if (last > limits.calls) throw exceeded('calls', limits);
       pending.set(call.id, { call, state: 'queued', ask: false });
     }
     end ??= ended;

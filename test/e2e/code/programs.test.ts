@@ -236,11 +236,12 @@ describe('the world of a program', () => {
       'void tools.slow(); await tools.count(); for (let i = 0; i < 60; i++) void tools.count();',
     );
     expect(result.error?.data).toMatchObject({ limit: 'code.calls' });
-    expect(textOf(result)).toBe('calls: slow({}) cancelled, may have run, count ok');
+    expect(textOf(result)).toBe('calls: slow({}) cancelled, may have run, count ok, count({}) not run (49)');
     expect(result.structured).toMatchObject({
       calls: [
         { tool: 'slow', ran: 'cancelled' },
         { tool: 'count', ran: 'ok' },
+        ...Array.from({ length: 49 }, () => ({ tool: 'count', ran: 'no' })),
       ],
     });
   });
@@ -359,6 +360,11 @@ describe('doors', () => {
       const { error } = await runCode(toolbox, add3, { limits: { calls: 2 } });
       expect(error).toMatchObject({ code: 'too_large', data: { limit: 'code.calls' } });
       expect(error!.message).toContain('more than 2 calls (code.calls)');
+      const all = 'return Promise.all([1, 2, 3, 4].map((a) => tools.add({ a, b: 1 })))';
+      const report = await runCode(toolbox, all, { limits: { calls: 2 } });
+      expect(textOf(report)).toBe(
+        'calls: add({"a":1,"b":1}) not run, add({"a":2,"b":1}) not run, add({"a":3,"b":1}) not run',
+      );
       await toolbox.close();
     },
   );
