@@ -2,8 +2,10 @@
 
 import type { ToolResult } from './core/result.js';
 import type { CodeLimits } from './core/settings.js';
+import { integer, object, optional, strings } from './core/shape.js';
 import type { CallOptions, DoorOptions, Toolbox } from './core/toolbox.js';
 import { RUN_CODE } from './core/view.js';
+import { findFault } from './runtime/call-options.js';
 
 /** Options of `runCode`. */
 export interface RunCodeOptions extends CallOptions {
@@ -15,6 +17,22 @@ export interface RunCodeOptions extends CallOptions {
   readonly limits?: Partial<CodeLimits>;
 }
 
+const count = optional(integer(1, 'a whole number above 0'));
+const milliseconds = optional(integer(1, 'a whole number of milliseconds above 0'));
+
+const OPTIONS = object({
+  offer: optional(strings),
+  limits: optional(
+    object({
+      calls: count,
+      parallel: count,
+      cpuMs: milliseconds,
+      memoryBytes: optional(integer(1, 'a whole number of bytes above 0')),
+      timeoutMs: milliseconds,
+    } satisfies Record<keyof CodeLimits, unknown>),
+  ),
+});
+
 /**
  * Runs a program, which calls tools as the same caller, under the same rules (COD-1). Never throws: the value that the
  * program returns is `structured.value`, and a suspended program is the error `needs_approval` with `data.resume`.
@@ -22,6 +40,8 @@ export interface RunCodeOptions extends CallOptions {
 export function runCode(toolbox: Toolbox, code: string, options: RunCodeOptions = {}): Promise<ToolResult> {
   const { resume, limits, offer = [], full = options.caller?.kind !== 'model', ...more } = options;
   const input = resume === undefined ? { code } : { resume };
+  const fault = findFault(OPTIONS, { limits, offer }, 'the options of runCode');
+  if (fault !== undefined) return toolbox.call(RUN_CODE, input, { ...more, fault } as DoorOptions);
   const call: DoorOptions = { ...more, full, codeLimits: limits, offer: [...offer, RUN_CODE] };
   return toolbox.call(RUN_CODE, input, call);
 }

@@ -139,8 +139,11 @@ export function checkSearch(query: unknown, limit: unknown, options: unknown): v
   if (fault !== undefined) throw fault;
 }
 
-// A hint names the documented keys, not those that only our own doors set.
-function findFault(
+/**
+ * Returns the first fault of a value as `usage`; `whole` is its name in the message. The hint names the documented keys, not
+ * those that only our own doors set.
+ */
+export function findFault(
   shape: Shape<unknown>,
   value: unknown,
   whole: string,

@@ -369,6 +369,25 @@ describe('doors', () => {
     },
   );
 
+  spec('COD-1 COD-3', 'runCode rejects limits that are wrong, and names them', async () => {
+    const toolbox = createToolbox({ tools: [] });
+    for (const [options, message] of [
+      [{ limits: { cpu: 500 } }, 'unknown key "limits.cpu"'],
+      [{ limits: { cpuMs: '500ms' } }, 'limits.cpuMs must be a whole number of milliseconds above 0, got a string'],
+      [{ limits: { parallel: 0 } }, 'limits.parallel must be a whole number above 0'],
+      [{ limits: { calls: -1 } }, 'limits.calls must be a whole number above 0'],
+      [{ limits: { memory: '64M' } }, 'unknown key "limits.memory"'],
+      [{ limits: { memoryBytes: Number.NaN } }, 'limits.memoryBytes must be a whole number of bytes above 0'],
+      [{ limits: 5 }, 'limits must be an object'],
+      [{ offer: 5 }, 'offer must be an array of strings'],
+    ] as const) {
+      const { error } = await runCode(toolbox, 'return 1', options as never);
+      expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining(message) });
+      expect(error!.hint).toMatch(/\S/);
+    }
+    await toolbox.close();
+  });
+
   spec.thorough('COD-8 OBS-1', 'calls of a program are recorded with the same caller, below run_code', async () => {
     const workspace = createProgramWorkspace();
     const toolbox = workspace.toolbox({ trust: true, mode: 'code' });
