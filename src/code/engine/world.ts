@@ -10,7 +10,8 @@ export const WORLD = `((call, log, end, seed) => {
   const { create, defineProperty, freeze, fromEntries } = Object;
   const { then } = Promise.prototype;
   const { apply } = Reflect;
-  const { Map, Set, Error, TypeError } = globalThis;
+  const { Map, Set, Error, Promise: Future, TypeError } = globalThis;
+  const { isArray } = Array;
   const waiting = create(null);
   let calls = 0;
 
@@ -22,8 +23,32 @@ export const WORLD = `((call, log, end, seed) => {
     if (!(value instanceof Map)) return value;
     return [...value.keys()].every((key) => typeof key === 'string') ? fromEntries(value) : [...value];
   };
+  // Marks the functions of handles, which are left out.
+  const ofHandle = Symbol();
+  // What would be an empty object, or missing.
+  const describeLost = (value) => {
+    if (value instanceof Future) return 'a promise: await it, or several with Promise.all';
+    const isLost = typeof value === 'symbol' || (typeof value === 'function' && !value[ofHandle]);
+    return isLost ? 'a ' + typeof value : undefined;
+  };
+  const pathOf = ({ holder, key, up }) => {
+    if (up === undefined) return key;
+    const path = pathOf(up);
+    return isArray(up.holder) ? path + '[' + key + ']' : path === '' ? key : path + '.' + key;
+  };
   const toText = (value, what) => {
-    const text = stringify(value, toJson);
+    // The innermost object that is being written.
+    let inside;
+    const text = stringify(value, function (key, value) {
+      while (inside !== undefined && inside.holder !== this) inside = inside.up;
+      const lost = describeLost(value);
+      const plain = lost === undefined ? toJson(key, value) : value;
+      const here = { holder: plain, key, up: inside };
+      if (lost !== undefined)
+        throw new TypeError(what + ' must be JSON, ' + (inside ? 'and ' + pathOf(here) + ' is ' : 'not ') + lost);
+      if (typeof plain === 'object' && plain !== null) inside = here;
+      return plain;
+    });
     if (text === undefined && value !== undefined) throw new TypeError(what + ' must be JSON, not a ' + typeof value);
     return text;
   };
@@ -47,11 +72,12 @@ export const WORLD = `((call, log, end, seed) => {
     waiting[id] = { resolve, reject, stack: new Error().stack };
     call(String(id), kind, String(name), text);
   });
+  const reading = (read) => defineProperty(read, ofHandle, { value: true });
   const toHandle = (handle) => freeze({
     ...handle,
-    json: () => request('json', handle.id, {}),
-    page: (page = 1) => request('page', handle.id, { page }),
-    query: (query) => request('query', handle.id, { query: String(query) }),
+    json: reading(() => request('json', handle.id, {})),
+    page: reading((page = 1) => request('page', handle.id, { page })),
+    query: reading((query) => request('query', handle.id, { query: String(query) })),
   });
   const search = (query, limit) => request('search', '$search', { query: String(query), limit });
   const tools = new Proxy(freeze(create(null)), {

@@ -192,6 +192,23 @@ describe('the world of a program', () => {
     expect(textOf(await runAsModel(toolbox(), 'const unused = 1'))).toBe('(the program returned nothing)');
   });
 
+  spec('COD-4', 'a forgotten await and a function are errors at any depth, which say where', async () => {
+    const messageOf = async (code: string) => (await runAsModel(toolbox(), code)).error?.message;
+    const greetings = `['Ada'].map((who) => tools.say_hello({ who }))`;
+    const hint = 'await it, or several with Promise.all';
+    expect(await messageOf(`return { all: { greetings: ${greetings} } }`)).toContain(
+      `the value of return must be JSON, and all.greetings[0] is a promise: ${hint}`,
+    );
+    expect(await messageOf(`return [1, [{}, ${greetings}]]`)).toContain('and [1][1][0] is a promise');
+    expect(await messageOf(`return new Map([['a', [{ b: () => 1 }]]])`)).toContain('and a[0].b is a function');
+    expect(await messageOf('await tools.say_hello({ who: tools.count() })')).toContain(
+      `the input of tools.say_hello must be JSON, and who is a promise: ${hint}`,
+    );
+    expect(await messageOf('await tools.say_hello(tools.count())')).toContain('must be JSON, not a promise');
+    const large = await runAsModel(toolbox(), 'return { orders: await tools.orders(), none: [undefined, {}] }');
+    expect(returned(large)).toEqual({ orders: expect.objectContaining({ kind: 'json' }), none: [null, {}] });
+  });
+
   spec.thorough('COD-3 COD-4 COD-6', 'a failure has what the tool printed, its line, and which calls ran', async () => {
     // Enums change the lines of the compiled code.
     const lines = ['enum Level {', '  Low,', '  High,', '}', 'await tools.count();', 'await tools.count();'];
