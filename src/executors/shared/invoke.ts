@@ -15,6 +15,8 @@ import { type NamedDefinition, toRef } from '../../core/typed.js';
 
 // Captured, because in a tool host a module may replace them.
 const { stringify, parse } = JSON;
+const { getPrototypeOf, keys } = Object;
+const { toString: toTag } = Object.prototype;
 
 const FAILED_HINT = 'change the input, or fix the tool';
 // MOD-39: tools of botholomew are written for Bun.
@@ -159,8 +161,32 @@ function toOutput(result: unknown, name: string): Output {
     };
   }
   const text = stringify(result);
-  if (text === undefined) throw new TypeError(`returned a ${typeof result}, which is not JSON`);
+  if (text === undefined) throw notJson(name, typeof result);
+  if (text.includes('{}'))
+    stringify(result, (key, value) => {
+      if (isEmptied(value)) throw notJson(name, `${nameOf(value)}${key === '' ? '' : ` at "${key}"`}`);
+      return value;
+    });
   return { content: [textPart(text)], structured: parse(text) as Json };
+}
+
+function notJson(name: string, what: string): ToolError {
+  return new ToolError('tool_failed', `${name} returned a value that is not JSON: ${what}`, {
+    hint: 'return plain data: await promises, read streams and responses, and collect iterators, maps and sets in arrays',
+  });
+}
+
+// JSON makes an empty object of promises, generators and streams.
+function isEmptied(value: unknown): value is object {
+  if (!isRecord(value) || value instanceof Error || keys(value).length > 0) return false;
+  const prototype: unknown = getPrototypeOf(value);
+  // That of plain objects has none, whatever the realm.
+  return prototype !== null && getPrototypeOf(prototype) !== null;
+}
+
+function nameOf(value: object): string {
+  const tag = toTag.call(value).slice(8, -1);
+  return tag === 'Object' ? value.constructor.name : tag;
 }
 
 function isParts(value: unknown): value is readonly Part[] {

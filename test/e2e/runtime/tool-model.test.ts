@@ -224,6 +224,38 @@ describe('results', () => {
     expect(wrong.error).toMatchObject({ code: 'invalid_output', data: { faults: [{ path: '/a/1' }] } });
     expect(wrong.structured).toBeUndefined();
   });
+
+  spec('TOOL-22', 'a result that JSON would make an empty object is an error that says what it is', async () => {
+    async function* generate() {
+      yield 1;
+    }
+    for (const [value, what] of [
+      [generate(), 'AsyncGenerator'],
+      [new Response('x'), 'Response'],
+      [new ReadableStream(), 'ReadableStream'],
+      [new Map([['a', 1]]), 'Map'],
+      [{ ok: true, all: [Promise.resolve(1)] }, 'Promise at "0"'],
+      [() => 1, 'function'],
+    ] as const) {
+      const { error } = await give(value);
+      expect(error).toMatchObject({
+        code: 'tool_failed',
+        message: `give returned a value that is not JSON: ${what}`,
+        hint: expect.stringContaining('await promises'),
+      });
+    }
+    class Point {
+      x = 1;
+    }
+    const fine = { point: new Point(), date: new Date(0), none: {}, bare: Object.create(null), failed: new Error('x') };
+    expect((await give(fine)).structured).toEqual({
+      point: { x: 1 },
+      date: '1970-01-01T00:00:00.000Z',
+      none: {},
+      bare: {},
+      failed: {},
+    });
+  });
 });
 
 describe('errors', () => {
