@@ -29,8 +29,8 @@ export interface ResultLimits {
 export interface ResultStore {
   /** Starts a result, stored while it is written. */
   create(session: string, limits: ResultLimits): ResultWriter;
-  /** Opens a finished result of that session; otherwise undefined. */
-  open(id: string, session: string): Awaitable<StoredResult | undefined>;
+  /** Opens a finished result of that session, unless its last use was more than `keepMs` ago; otherwise undefined. */
+  open(id: string, session: string, keepMs?: number): Awaitable<StoredResult | undefined>;
   /** Moves a result to another session, if it is still stored. */
   adopt?(id: string, session: string): Awaitable<void>;
   /** Waits until finished results can be opened on other machines, if they are shared. Rejects if they cannot. */

@@ -201,7 +201,10 @@ function toContextStore(parts: CallParts, stores: Stores, callOf: () => Call): C
     get documents() {
       return withLabels(parts, callOf(), stores);
     },
-    openResult: (id) => results.open(id, callOf().caller.session ?? session),
+    openResult(id) {
+      const { caller, snapshot } = callOf();
+      return results.open(id, caller.session ?? session, snapshot.settings.results.keepMs);
+    },
   };
 }
 

@@ -29,7 +29,7 @@ const MAX_PARSED_BYTES = 64 * 1024 * 1024;
 /** Results in files, which may be copies of those of another machine. */
 export interface ResultFiles extends ResultStore {
   readonly directory: () => string;
-  open(id: string, session: string): StoredResult | undefined;
+  open(id: string, session: string, keepMs?: number): StoredResult | undefined;
   adopt(id: string, session: string): void;
 }
 
@@ -76,11 +76,16 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
       };
       return { ...writer, finish };
     },
-    open(id, session) {
+    open(id, session, keepMs = Number.POSITIVE_INFINITY) {
       if (!ID.test(id)) return undefined;
       const file = join(directory(), id);
       const metadata = readStateAs(STORED, file + METADATA);
       if (metadata?.session !== ownerOf(session)) return undefined;
+      const usedMs = statOrNothing(file + METADATA)?.mtimeMs ?? 0;
+      if (now() - usedMs > keepMs) {
+        removeEntry(directory(), id);
+        return undefined;
+      }
       return openResult(file, metadata.handle, now());
     },
     adopt(id, session) {

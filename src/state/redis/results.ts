@@ -59,9 +59,9 @@ export function createSharedResults(keyspace: RedisKeyspace, files: ResultFiles)
   };
   const fetching = new Map<string, Promise<unknown>>();
   // One copy at a time: two calls may read the same result.
-  const fetch = async (id: string, session: string): Promise<StoredResult | undefined> => {
+  const fetch = async (id: string, session: string, keepMs?: number): Promise<StoredResult | undefined> => {
     await fetching.get(id)?.catch(() => {});
-    const local = files.open(id, session);
+    const local = files.open(id, session, keepMs);
     if (local !== undefined) return local;
     const copy = reach(`the result ${id} cannot be fetched`, download(id, session));
     fetching.set(id, copy);
@@ -85,9 +85,9 @@ export function createSharedResults(keyspace: RedisKeyspace, files: ResultFiles)
         },
       };
     },
-    open(id, session) {
-      const local = files.open(id, session);
-      return local !== undefined || !isResultId(id) ? local : fetch(id, session);
+    open(id, session, keepMs) {
+      const local = files.open(id, session, keepMs);
+      return local !== undefined || !isResultId(id) ? local : fetch(id, session, keepMs);
     },
     adopt: (id, session) => adopt(keyspace, files, id, session),
     share: () => Promise.all(sending).then(() => undefined),

@@ -342,6 +342,27 @@ describe('expiry', () => {
     expect((await known()).slice(2)).toEqual([true, true, true, true, true]);
   });
 
+  spec('CTX-3', 'an expired result cannot be read, and is removed; a read renews one that is not', async () => {
+    const { workspace, file } = createPrinter(textOfSize(30_000), '[results]\nkeep = "1h"\n');
+    const toolbox = workspace.toolbox();
+    const { id } = (await toolbox.call('print', { file })).meta.handle!;
+    const directory = resultsOf(workspace);
+    const age = (minutes: number): void => {
+      const time = Date.now() / 1000 - minutes * 60;
+      utimesSync(join(directory, `${id}.json`), time, time);
+    };
+    const read = async () => (await toolbox.call('read_result', { id, page: 1 })).error?.code ?? 'ok';
+    age(50);
+    expect(await read()).toBe('ok');
+    expect(Date.now() - statSync(join(directory, `${id}.json`)).mtimeMs).toBeLessThan(600_000);
+    age(61);
+    expect([await read(), (await toolbox.call('query_result', { id, lines: '1' })).error?.code]).toEqual([
+      'not_found',
+      'not_found',
+    ]);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
   spec.thorough('CTX-3', 'A58 a flood of results cannot fill the disk, whatever their size', async () => {
     for (const size of some([60_000, 18_000], 1)) {
       const settings = '[results]\ninline = 10000\ntotal = "1M"\n';
