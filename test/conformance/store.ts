@@ -98,6 +98,25 @@ export function describeDocumentStore(name: string, open: () => DocumentStore): 
       expect(await store.search('   ')).toEqual([]);
     });
 
+    spec('CTX-40', 'finds words of scripts without spaces, also inside a run of letters', async () => {
+      const store = open();
+      await store.write('jp.md', bytes('これは日本語のテキストです。検索できますか'));
+      await store.write('th.md', bytes('ระบบนี้ค้นหาข้อความภาษาไทยได้'));
+      await store.write('zh.md', bytes('使用wield搜索全文，标题：第一章'));
+      await store.write('hi.md', bytes('यह हिन्दी में एक वाक्य है'));
+      await store.write('en.md', bytes('plain words'));
+      const found = async (query: string) => (await store.search(query)).map(({ path }) => path);
+      for (const word of ['日本語', '検索', 'テキスト', '本', 'か', 'です', 'これは日本語のテキストです', 'ﾃｷｽﾄ'])
+        expect([word, await found(word)]).toEqual([word, ['jp.md']]);
+      for (const word of ['ค้นหา', 'ภาษาไทย', 'ข้อความ', 'ได้'])
+        expect([word, await found(word)]).toEqual([word, ['th.md']]);
+      for (const word of ['wield', 'wield搜索', '全文', '用wield搜', '章', '第一章'])
+        expect([word, await found(word)]).toEqual([word, ['zh.md']]);
+      expect(await found('हिन्दी')).toEqual(['hi.md']);
+      for (const word of ['本日', '語日', 'ไทยค้น', '文全']) expect([word, await found(word)]).toEqual([word, []]);
+      expect((await store.search('日本語'))[0]!.snippet).toContain('日本語');
+    });
+
     spec('CTX-40', 'returns one match per document', async () => {
       const store = open();
       await store.write('long.md', bytes('zebra zebra zebra\n'.repeat(60_000)));

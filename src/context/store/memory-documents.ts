@@ -11,7 +11,7 @@ import type {
 import { isBelow, parseLogicalPath, parseLogicalPrefix } from '../logical-path.js';
 import { describeContent, toBytes } from './describe-content.js';
 import { changedDocument, existingDocument, missingDocument, missingVersion } from './document-errors.js';
-import { type Chunk, toChunks, toSnippet, toTerms, toWords } from './search-terms.js';
+import { type Chunk, foldText, isUnspaced, toChunks, toIndexed, toSnippet, toTerms, toWords } from './search-terms.js';
 
 interface Version {
   readonly content: Uint8Array | null;
@@ -118,8 +118,10 @@ function find(documents: Documents, path: string, version?: number): StoredDocum
 function findBest(path: string, text: string, terms: readonly string[]): SearchHit[] {
   let best: { chunk: Chunk; score: number } | undefined;
   for (const chunk of toChunks(text)) {
-    const words = toWords(chunk.text);
-    const counts = terms.map((term) => words.filter((word) => word === term).length);
+    const words = toWords(toIndexed(chunk.text));
+    const counts = terms.map((term) =>
+      isUnspaced(term) ? foldText(chunk.text).split(term).length - 1 : words.filter((word) => word === term).length,
+    );
     const score =
       counts.filter((count) => count > 0).length + counts.reduce((sum, count) => sum + count, 0) / (words.length + 1);
     if (score > (best?.score ?? 0)) best = { chunk, score };

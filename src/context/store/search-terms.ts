@@ -47,14 +47,49 @@ function findCut(text: string, start: number, end: number): number {
 const MAX_TERMS = 32;
 const SNIPPET_CHARACTERS = 300;
 
+/** Normalises a text that is compared with others. */
+export function foldText(text: string): string {
+  return text.normalize('NFKC').toLowerCase();
+}
+
 /** Splits a text into words, normalised and in lower case. */
 export function toWords(text: string): string[] {
-  return (
-    text
-      .normalize('NFKC')
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? []
-  );
+  return foldText(text).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+}
+
+// Letters of scripts without spaces between words, of which the index would make one word.
+const UNSPACED =
+  /(?:(?=[\p{L}\p{N}\p{M}])[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}])+/gu;
+// The first of these scripts in Unicode is Thai.
+const MAY_BE_UNSPACED = /[\u0e00-\uffff]/;
+
+/** Whether a word has letters of a script without spaces between words. */
+export function isUnspaced(word: string): boolean {
+  return MAY_BE_UNSPACED.test(word) && word.search(UNSPACED) >= 0;
+}
+
+/** Returns a text as it is indexed: each letter of a script without spaces becomes a word with the next one. */
+export function toIndexed(text: string): string {
+  if (!MAY_BE_UNSPACED.test(text)) return text;
+  return text.replace(UNSPACED, (run) => {
+    const letters = [...foldText(run).replace(/\p{M}/gu, '')];
+    return ` ${letters.map((letter, at) => letter + (letters[at + 1] ?? '')).join(' ')} `;
+  });
+}
+
+/** Returns the query of the index for some words. */
+export function toIndexQuery(terms: readonly string[]): string {
+  // Documents that an earlier version indexed have the whole word.
+  return terms.flatMap((term) => [`"${term}"`, ...(isUnspaced(term) ? [toPhrase(term)] : [])]).join(' OR ');
+}
+
+// In the text, other letters may follow the last one.
+function toPhrase(term: string): string {
+  const words = toIndexed(term).trim().split(/\s+/);
+  const isOpen = isUnspaced([...term].at(-1)!);
+  if (isOpen && words.at(-2)?.endsWith(words.at(-1)!)) words.pop();
+  else if (isOpen) return `"${words.join(' ')}"*`;
+  return `"${words.join(' ')}"`;
 }
 
 /** Returns the distinct words of a query. */

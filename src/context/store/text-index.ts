@@ -3,7 +3,7 @@
 import { nextTurn } from '../../core/async.js';
 import type { ContentKind } from '../../core/store.js';
 import type { Database } from './database.js';
-import { toChunks } from './search-terms.js';
+import { toChunks, toIndexed, toIndexQuery } from './search-terms.js';
 import { AT_OR_BELOW, toPathRange } from './version-table.js';
 
 export interface Match {
@@ -46,7 +46,7 @@ export async function index(db: Database, path: string, content: Uint8Array, kin
   for (const chunk of toChunks(Buffer.from(content).toString('utf8'))) {
     const length = Buffer.byteLength(chunk.text);
     addChunk.run(++chunkId, id, chunk.startLine, chunk.endLine, start, length);
-    addWords.run(chunkId, chunk.text);
+    addWords.run(chunkId, toIndexed(chunk.text));
     start += length;
     if (start - sliceStart < SLICE_BYTES) continue;
     sliceStart = start;
@@ -68,7 +68,7 @@ export function searchIndex(db: Database, terms: readonly string[], prefix: stri
        JOIN chunks c ON c.id = found.id JOIN documents d ON d.id = c.document
        JOIN versions v ON v.path = d.path AND v.version = d.version ORDER BY found.rank, d.path`,
     )
-    .all(terms.map((term) => `"${term}"`).join(' OR '), ...toPathRange(prefix), limit)
+    .all(toIndexQuery(terms), ...toPathRange(prefix), limit)
     .map((row) => ({
       path: String(row.path),
       hash: String(row.payload),
