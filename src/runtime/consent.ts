@@ -89,7 +89,7 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
   const needsApproval = (hint: string): ToolError =>
     new ToolError('needs_approval', `${tool.name} needs approval: ${reason}`, {
       hint,
-      data: { id, rule: verdict.rule, ...(verdict.changes ? { changes: verdict.changes } : {}) },
+      data: { id, rule: verdict.rule, reason, ...(verdict.changes ? { changes: verdict.changes } : {}) },
     });
 
   if (nesting.deferApproval === true) throw needsApproval('the program that makes the call is suspended for it');

@@ -112,12 +112,25 @@ export function approvalOf({ error }: WaitingForApproval): string | undefined {
   return error?.data?.id === undefined ? undefined : String(error.data.id);
 }
 
-/** The error of a program that waits for approvals: how to give them, and how to go on. */
+function reasonOf({ error }: WaitingForApproval): string | undefined {
+  return typeof error?.data?.reason === 'string' ? error.data.reason : undefined;
+}
+
+// Of different calls; data has all.
+const MAX_REASONS = 3;
+
+/** The error of a program that waits for approvals: why and how to give them, and how to go on. */
 export function suspendedError(
   { id, principal }: Pick<ProgramState, 'id' | 'principal'>,
   waiting: readonly WaitingForApproval[],
 ): ToolError {
-  const approvals = waiting.map((one) => ({ tool: one.call.name, id: approvalOf(one) ?? null }));
+  const approvals = waiting.map((one) => ({
+    tool: one.call.name,
+    id: approvalOf(one) ?? null,
+    reason: reasonOf(one) ?? null,
+  }));
+  const reasons = [...new Set(approvals.flatMap(({ reason }) => reason ?? []))];
+  const why = reasons.length === 0 ? '' : `: ${reasons.slice(0, MAX_REASONS).join('; ')}`;
   const tools = [...new Set(approvals.map(({ tool }) => tool))].join(', ');
   const more = waiting.length > 1 ? ' --all-like-this' : '';
   const next = principal.startsWith('person ')
@@ -125,7 +138,7 @@ export function suspendedError(
     : `call run_code with {"resume":"${id}"}`;
   return new ToolError(
     'needs_approval',
-    `the program is suspended as ${id} until you approve ${count(waiting.length, 'call')} of ${tools}`,
+    `the program is suspended as ${id} until you approve ${count(waiting.length, 'call')} of ${tools}${why}`,
     {
       hint: `a person can approve with: wield approvals approve ${approvals[0]!.id}${more}; then ${next}`,
       data: { resume: id, approvals },

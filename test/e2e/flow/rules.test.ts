@@ -1,6 +1,7 @@
 // Rules over what a session has read: the preset, `$after`, labels in selectors, and what they never do.
 
 import { describe, expect } from 'vitest';
+import { runCode } from '../../../src/code.js';
 import { json, wield } from '../../support/cli.js';
 import { createLabelled, inSession, LABELLED_TOOLS, outcome, TRIFECTA } from '../../support/labelled.js';
 import { spec } from '../../support/spec.js';
@@ -36,6 +37,24 @@ describe.concurrent('rules over what a session has read', () => {
       expect(toolbox.state.approvals.list()[0]!.record.reason).toContain(read);
     },
   );
+
+  spec('FLW-4 COD-10', 'a suspended program says what was read, in the message and for each call', async () => {
+    const toolbox = createLabelled().open([], { now: () => Date.parse('2026-11-18T10:32:07Z') });
+    const caller = inSession('one');
+    const code = `await tools.read_mail(); await tools.fetch_page();
+      return Promise.all(['a', 'b'].map((to) => tools.send_mail({ to })));`;
+    const { error } = await runCode(toolbox, code, { caller });
+    const read = 'and untrusted content from fetch_page at 10:32 UTC';
+    expect(error?.message).toMatch(
+      /^the program is suspended as p_\S+ until you approve 2 calls of send_mail: it sends something out, /,
+    );
+    expect(error?.message.split(read)).toHaveLength(2);
+    const reason = expect.stringContaining(read);
+    expect(error?.data?.approvals).toMatchObject([
+      { tool: 'send_mail', reason },
+      { tool: 'send_mail', reason },
+    ]);
+  });
 
   spec(
     'FLW-6',
