@@ -60,6 +60,8 @@ async function readEntered(
   { state, machine }: NodeToolbox,
 ): Promise<readonly EnteredLabel[]> {
   const after = flags.get('after');
+  if (after !== undefined && flags.has('session'))
+    throw usageError('--after and --session cannot be combined', 'leave out one of them');
   if (after !== undefined) {
     const labels = String(after).split('+');
     if (labels.every(isLabel)) return labels.map((label) => ({ label, tool: 'another tool', at: machine.world.now() }));

@@ -191,6 +191,10 @@ describe.concurrent('what a session has read', () => {
     const explain = ['explain', 'send_x', '--as', 'mcp', '--json', '--session'];
     expect(json(await wield(workspace, [...explain, id])).verdict).toBe('ask');
     expect(json(await wield(workspace, [...explain, 'nobody'])).error.code).toBe('not_found');
+    expect(json(await wield(workspace, [...explain, id, '--after', 'other'])).error).toMatchObject({
+      code: 'usage',
+      message: '--after and --session cannot be combined',
+    });
     const inside = { ...workspace, env: { ...workspace.env, WIELD_CALL: 'c1' } };
     const refused = await wield(inside, ['approvals', 'clear', id]);
     expect([refused.status, refused.stderr]).toEqual([expect.any(Number), expect.stringContaining('does not count')]);
