@@ -84,4 +84,6 @@ export interface ProgramError {
   readonly line?: number;
   /** The call that failed, if the error is that of a call. */
   readonly call?: number;
+  /** Set if the program could not be compiled, and nothing ran. */
+  readonly isSyntax?: true;
 }

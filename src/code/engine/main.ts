@@ -9,7 +9,15 @@ import { JSException, type JSValueHandle, QuickJS, type QuickJSOptions } from 'q
 import type { Json } from '../../core/json.js';
 import { isLargeJson, MOST_READ, measureJson } from '../../core/json-size.js';
 import { CHANNEL, createLineReader, sendLine } from '../../process/lines.js';
-import type { CallKind, EngineCall, EngineLimits, EngineReply, EngineRequest, ProgramEnd } from '../protocol.js';
+import type {
+  CallKind,
+  EngineCall,
+  EngineLimits,
+  EngineReply,
+  EngineRequest,
+  ProgramEnd,
+  ProgramError,
+} from '../protocol.js';
 import { withMaximum } from './wasm.js';
 import { WORLD } from './world.js';
 
@@ -50,6 +58,8 @@ class Program {
   #calls: EngineCall[] = [];
   #logs: string[] = [];
   #end: ProgramEnd | undefined;
+  // Whether the program could not be compiled.
+  #isSyntax = false;
   // What the inputs of further calls may have in this turn.
   #room = MOST_READ;
   #characters = MAX_TURN_CHARACTERS;
@@ -70,7 +80,7 @@ class Program {
     vm.evalCode(
       `Object.defineProperty(globalThis, '${HOST}', { writable: false, enumerable: false, configurable: false })`,
     );
-    program.#run(() => program.#callHost('start', vm.evalCode(source, FILE)));
+    program.#run(() => program.#callHost('start', program.#compile(source)));
     return program;
   }
 
@@ -178,6 +188,25 @@ class Program {
     if (this.#logLeft < 0) this.#logs.push(CUT);
   }
 
+  #compile(source: string): JSValueHandle {
+    try {
+      return this.#vm.evalCode(source, FILE);
+    } catch (error) {
+      // Of the text itself, since this runs nothing.
+      if (error instanceof JSException && error.name === 'SyntaxError') this.#isSyntax = !this.#compiles(source);
+      throw error;
+    }
+  }
+
+  #compiles(source: string): boolean {
+    try {
+      this.#vm.compile(source, FILE);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #callHost(name: 'start' | 'settle', argument: JSValueHandle): void {
     const host = this.#vm.global.getProp(HOST);
     this.#vm.callFunction(host.getProp(name), this.#vm.undefined, argument).dispose();
@@ -190,7 +219,8 @@ class Program {
     } catch (error) {
       if (!(error instanceof JSException)) throw error;
       const { name, message, stack = '' } = error;
-      this.#end ??= readEnd({ error: { name: String(name), message: String(message), stack: String(stack) } });
+      const thrown = { name: String(name), message: String(message), stack: String(stack) };
+      this.#end ??= readEnd({ error: this.#isSyntax ? { ...thrown, isSyntax: true } : thrown });
     }
   }
 
@@ -202,7 +232,7 @@ class Program {
 
 type RawEnd =
   | { readonly value?: Json }
-  | { readonly error: Record<'name' | 'message' | 'stack', string> & { call?: number } };
+  | { readonly error: Record<'name' | 'message' | 'stack', string> & Pick<ProgramError, 'call' | 'isSyntax'> };
 
 const VALUE = '{"value":';
 

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { Worker } from 'node:worker_threads';
 import { createSemaphore } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
-import { quoteOutside } from '../../core/text.js';
+import { syntaxError } from './errors.js';
 
 const MAX_CHARACTERS = 256 * 1024;
 // A comment at the end of the code with the line of the program for each line of the code, if they differ.
@@ -20,25 +20,16 @@ export async function toSource(code: string): Promise<string> {
   const compiled = await compile(`(async () => {${code}\n})`);
   // Also if no line changed: a program may end with such a comment of its own.
   if ('code' in compiled) return `${compiled.code}${LINES}${compiled.lines ?? ''}`;
-  if ('fault' in compiled) throw syntaxError(compiled.fault, code.split('\n').length);
+  if ('fault' in compiled) {
+    const { message = 'syntax error', startLine } = compiled.fault;
+    // The end of a program that misses something is found in the line after it.
+    throw syntaxError(message, startLine && Math.min(startLine, code.split('\n').length));
+  }
   throw new ToolError(
     'too_large',
     compiled.failure === 'slow' ? 'the program takes too long to compile' : 'the program is nested too deeply',
     { hint: 'write it with fewer nested types and expressions' },
   );
-}
-
-// The end of a program that misses something is found in the line after it.
-function syntaxError(
-  { message = 'syntax error', startLine }: { message?: string; startLine?: number },
-  lines: number,
-): ToolError {
-  const line = startLine === undefined ? undefined : Math.min(startLine, lines);
-  const at = line === undefined ? '' : ` at line ${line}`;
-  return new ToolError('invalid_input', `the program has a syntax error${at}: ${quoteOutside(message, 200)}`, {
-    hint: 'a program is the body of an async function, without import and export: return await tools.NAME({ … })',
-    data: line === undefined ? {} : { line },
-  });
 }
 
 export function toProgramLine(source: string, line: number): number {

@@ -33,6 +33,15 @@ export function exceeded(limit: 'calls' | 'cpu' | 'memory' | 'timeout', limits: 
   return new ToolError(code, `the program ${message} (code.${limit})`, { hint, data: { limit: `code.${limit}` } });
 }
 
+/** The error of a program that cannot be compiled (COD-4). */
+export function syntaxError(message: string, line: number | undefined): ToolError {
+  const at = line === undefined ? '' : ` at line ${line}`;
+  return new ToolError('invalid_input', `the program has a syntax error${at}: ${quoteOutside(message, 200)}`, {
+    hint: 'a program is the body of an async function, without import and export: return await tools.NAME({ … })',
+    data: line === undefined ? {} : { line },
+  });
+}
+
 const MISSING = 'there are no modules, timers, files, network or globals of Node; tools.$search("words") finds tools';
 
 // A name that other engines define, or a module.
@@ -56,6 +65,7 @@ export function toProgramError(error: ProgramError, events: readonly JournalEven
   if (failed !== undefined) return new ToolError(failed.code, `${failed.message}${at}`, failed);
   // An engine without memory for an error says "[uninitialized]".
   if (/^(?:(?:InternalError: )?out of memory|\[uninitialized\])$/.test(message)) return exceeded('memory', limits);
+  if (error.isSyntax === true) return syntaxError(message, line);
   const fix = isMissing(name, message) ? MISSING : 'fix the program';
   const hasCalls = events.some((event) => 'call' in event);
   return new ToolError('tool_failed', `the program failed: ${quoteOutside(`${name}: ${message}`, 400)}${at}`, {

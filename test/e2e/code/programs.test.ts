@@ -192,6 +192,33 @@ describe('the world of a program', () => {
     expect(textOf(await runAsModel(toolbox(), 'const unused = 1'))).toBe('(the program returned nothing)');
   });
 
+  spec('COD-4', 'a syntax error that only the engine finds has its line, and nothing runs', async () => {
+    const errorOf = async (code: string) => (await runAsModel(toolbox(), code)).error;
+    for (const [code, line] of [
+      ['await tools.count();\nconst a = 1;\nconst a = 2;', 3],
+      // Its lines are not those of the compiled code.
+      ['enum N {\n  one,\n}\nlet b = N.one;\nlet b = 2;', 5],
+    ] as const) {
+      const { error, structured } = await runAsModel(toolbox(), code);
+      expect([code, error]).toEqual([
+        code,
+        expect.objectContaining({
+          code: 'invalid_input',
+          message: expect.stringMatching(`^the program has a syntax error at line ${line}: `),
+          data: { line },
+        }),
+      ]);
+      expect(structured).toMatchObject({ calls: [] });
+    }
+    // The engine does not say where an invalid pattern is.
+    expect(await errorOf('return /(/;')).toMatchObject({
+      code: 'invalid_input',
+      message: `the program has a syntax error: expecting ')'`,
+    });
+    expect(await errorOf('throw new SyntaxError("mine")')).toMatchObject({ code: 'tool_failed', data: { line: 1 } });
+    expect(await errorOf('}); throw new SyntaxError("mine"); (() => {')).toMatchObject({ code: 'tool_failed' });
+  });
+
   spec('COD-4', 'a forgotten await and a function are errors at any depth, which say where', async () => {
     const messageOf = async (code: string) => (await runAsModel(toolbox(), code)).error?.message;
     const greetings = `['Ada'].map((who) => tools.say_hello({ who }))`;
