@@ -5,7 +5,7 @@ import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
 import { isLargeJson } from '../../core/json-size.js';
 import { textPart } from '../../core/result.js';
-import type { ContextStore, Readable } from '../../core/store.js';
+import type { ContentKind, ContextStore, Handle, Readable } from '../../core/store.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { createQueryRunner, MAX_DOCUMENT_BYTES, QUERY_REFERENCE, type QueryOptions } from '../query/run.js';
 import { answer, assertFree, type OnConflict, storeOf } from './answer.js';
@@ -31,6 +31,7 @@ export function createQuery(options: QueryOptions) {
     if (target !== undefined && !overwrite) await assertFree(store, target);
     const source = await open(store, path);
     try {
+      assertText(path, source);
       assertSize(path, source, Math.min(limit ?? MAX_DOCUMENT_BYTES, MAX_DOCUMENT_BYTES));
       const { size, file } = source;
       const bytes = () => source.read(0, size);
@@ -51,6 +52,10 @@ export function createQuery(options: QueryOptions) {
 }
 
 interface Source extends Readable {
+  /** That of a document. */
+  readonly kind?: ContentKind;
+  /** That of a stored result. */
+  readonly handle?: Handle;
   readonly file?: string | undefined;
   close(): void;
 }
@@ -59,6 +64,13 @@ interface Source extends Readable {
 async function open({ openResult, documents }: ContextStore, path: string): Promise<Source> {
   const result = path.startsWith('r_') ? await openResult(path) : undefined;
   return result ?? (await documents.open(path));
+}
+
+function assertText(path: string, { kind, handle }: Source): void {
+  if ((handle?.kind ?? kind) !== 'binary') return;
+  throw new ToolError('invalid_input', `${quoteOutside(path)} is binary, and not JSON`, {
+    hint: handle === undefined ? 'read it with context_read' : 'read it with read_result, by page or by offset',
+  });
 }
 
 function assertSize(path: string, { size }: Source, limit: number): void {

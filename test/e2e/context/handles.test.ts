@@ -91,6 +91,22 @@ describe('recovery', () => {
     });
   }
 
+  spec('CTX-4 CTX-30', 'a binary result has no words, lines or JSON, and the hint says how to read it', async () => {
+    const { workspace, file } = createPrinter(Buffer.from(Uint8Array.from({ length: 60_000 }, (_, at) => at % 251)));
+    const toolbox = workspace.toolbox();
+    const { id } = (await toolbox.call('print', { file })).meta.handle!;
+    for (const input of [{ query: '$' }, { search: 'a' }, { lines: '1' }])
+      expect((await toolbox.call('query_result', { id, ...input })).error).toMatchObject({
+        code: 'invalid_input',
+        message: expect.stringContaining('binary'),
+        hint: expect.stringMatching(/^read it .*by page,? or by offset/),
+      });
+    expect((await toolbox.call('read_result', { id, page: 1 })).ok).toBe(true);
+    await toolbox.call('context_pipe', { tool_name: 'print', tool_input: { file }, path: 'b' });
+    const { error } = await toolbox.call('context_query', { path: 'b', expression: '$' });
+    expect(error).toMatchObject({ message: 'b is binary, and not JSON', hint: 'read it with context_read' });
+  });
+
   spec('CTX-2', 'reads lines by number, and splits no line that fits on a page', async () => {
     const payload = textOfSize(60_000);
     const { workspace, file } = createPrinter(payload);
