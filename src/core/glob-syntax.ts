@@ -107,7 +107,7 @@ function readCharacter(reader: Reader): number {
   return character;
 }
 
-// Braces without a comma or a range are literal, except around a whole value.
+// Braces without a comma or a range are literal, except around a text that is a whole value.
 function readBraces(reader: Reader): readonly GlobItem[] {
   const start = reader.at;
   const range = RANGE.exec(reader.pattern.slice(start));
@@ -139,12 +139,8 @@ function readBraces(reader: Reader): readonly GlobItem[] {
   if (choices.length > 1) return [{ kind: 'choice', choices }];
   const [only = []] = choices;
   const literal = [exactly(0x7b), ...only, exactly(0x7d)];
-  if (!isSet) return literal;
-  if (only.length === 0 || only.some(({ kind }) => kind !== 'exact')) {
-    const hint = 'write the pattern without braces, or \\{ and \\} for the characters';
-    throw selectorError(reader.context, start, 'braces around one pattern', hint);
-  }
-  return [{ kind: 'choice', choices: [only, literal] }];
+  const isText = only.length > 0 && only.every(({ kind }) => kind === 'exact');
+  return isSet && isText ? [{ kind: 'choice', choices: [only, literal] }] : literal;
 }
 
 // `{1..9}`, `{a..e}`, and with a step `{a..e..2}`.
