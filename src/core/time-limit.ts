@@ -67,19 +67,35 @@ export function startTimeLimit(milliseconds: number, onEnd: () => void): TimeLim
   };
 }
 
-/** Runs a plan on another machine. Returns when its time is over or it is cancelled, whatever the other side does (RUN-6). */
-export async function runWithinLimit(plan: Plan, scope: CallScope, run: () => Promise<Output>): Promise<Output> {
+/**
+ * Runs a plan on another machine. Returns when its time is over or it is cancelled, whatever the other side does (RUN-6).
+ * `graceMs`: how much longer it waits at the limit, for a side that ends the call itself.
+ */
+export async function runWithinLimit(
+  plan: Plan,
+  scope: CallScope,
+  run: () => Promise<Output>,
+  graceMs = (): number => 0,
+): Promise<Output> {
   let late = false;
   const timeoutMs = scope.timeoutMs ?? plan.timeoutMs;
-  const limit = startTimeLimit(timeoutMs, () => {
+  const overdue = (): ToolError => timedOut(plan.tool.name, timeoutMs, 'did not answer');
+  const stop = (): void => {
     late = true;
     scope.controller.abort();
+  };
+  let limit = startTimeLimit(timeoutMs, () => {
+    const grace = graceMs();
+    if (grace === 0) stop();
+    else limit = startTimeLimit(grace, stop);
   });
   try {
     scope.whileAsked(limit.pause);
-    return await run();
+    const output = await run();
+    if (late && output.error?.code === 'cancelled') return { ...output, error: overdue() };
+    return output;
   } catch (error) {
-    if (late) return { content: [], error: timedOut(plan.tool.name, timeoutMs, 'did not answer') };
+    if (late) return { content: [], error: overdue() };
     if (scope.controller.isAborted) return { content: [], error: cancelled(plan.tool.name) };
     throw error;
   } finally {

@@ -27,6 +27,8 @@ const KEPT_MS = 60_000;
 // How often a worker is told that a call was cancelled, and how long its answer is awaited.
 const CANCEL_EVERY_MS = 100;
 const CANCEL_MS = 1500;
+// How long a worker has after the time limit: it ends the process, which has 2 s for that, and answers.
+const GRACE_MS = 4000;
 // How long a call is offered to other workers after one refused it, and how often. The one that refused it may take it
 // again, and on a busy machine a round takes long, so there is a number of rounds too.
 const OFFER_MS = 2000;
@@ -139,7 +141,10 @@ export class Front implements Dispatcher {
 
   async run(plan: Plan, scope: CallScope): Promise<Output> {
     if (plan.tool.traits.background === true) throw notInBackground(plan.tool.name);
-    return runWithinLimit(plan, scope, () => this.#call(plan, scope));
+    const call = new Pending(plan, scope, tagOf(plan.tool, scope.snapshot), this.#toJob(plan, scope));
+    // EXE-5: a worker ends the call itself.
+    const graceMs = (): number => (call.grant === undefined ? 0 : GRACE_MS);
+    return runWithinLimit(plan, scope, () => this.#call(call), graceMs);
   }
 
   async close(): Promise<void> {
@@ -152,9 +157,8 @@ export class Front implements Dispatcher {
     this.#parts.reading.disconnect();
   }
 
-  async #call(plan: Plan, scope: CallScope): Promise<Output> {
-    const { tool } = plan;
-    const call = new Pending(plan, scope, tagOf(tool, scope.snapshot), this.#toJob(plan, scope));
+  async #call(call: Pending): Promise<Output> {
+    const { scope } = call;
     this.#checkLoad(call);
     const { pending } = this.#parts;
     pending.add(call);

@@ -43,6 +43,7 @@ const TOOLS = {
   late: "#!/bin/sh\n# @description Reports progress once the file go-late exists.\ntouch started-late\nwhile [ ! -e go-late ]; do sleep 0.02; done\necho '::progress 1/1 all' >&2\necho done\n",
   talk: '#!/bin/sh\n# @description Talks.\necho first\necho aside >&2\nwhile [ ! -e heard ]; do sleep 0.02; done\nseq 3000\n',
   render: '#!/bin/sh\n# @description Needs a graphics card.\n# @run-on gpu\necho "rendered in $PWD"\n',
+  slow: "#!/bin/sh\n# @description Takes too long.\n# @timeout 1s\ntrap 'sleep 0.7; touch tidied; exit 1' TERM\nwhile :; do sleep 0.1; done\n",
   erase: '#!/bin/sh\n# @description Erases things.\n# @destructive\necho erased >> erased\necho gone\n',
 };
 const KEY = createFleetKey(FLEET_KEY);
@@ -178,6 +179,25 @@ describe('a fleet', () => {
     waiting.abort();
     await expect(never).rejects.toThrow();
     await until(async () => (await client.llen(NAMES.waiting('gpu'))) === 0);
+  });
+
+  test('FLT-14 EXE-5', 'a call over its time limit is a timeout, and its process may tidy up', async () => {
+    const { url, machine } = fleet();
+    const { code, error } = await callFront(url, 'slow');
+    expect(code).toBe('timeout');
+    // What was left for the worker.
+    expect(error.message).toMatch(/^slow did not end within \d+ ms and was stopped$/);
+    expect(existsSync(join(machine.dir, 'tidied'))).toBe(true);
+  });
+
+  test('FLT-14', 'a call that no worker takes is a timeout at its limit', async () => {
+    const { url, front } = fleet();
+    front.config('[tools.slow]\nrunOn = "nowhere"\n');
+    expect(await callFront(url, 'slow')).toMatchObject({
+      code: 'timeout',
+      error: { message: 'slow did not answer within 1 s' },
+    });
+    front.config('');
   });
 
   test('FLT-7', 'a tool with a tag runs on a worker that has it, and that worker runs others too', async () => {
