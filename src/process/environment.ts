@@ -97,15 +97,24 @@ export function pathOutside(workdir: string, world: World): string[] {
 
 function isOutside(workdir: string): (directory: string) => boolean {
   const real = realPath(workdir) ?? workdir;
-  return (directory) => !isWithin(workdir, directory) && !isWithin(real, realPath(directory) ?? directory);
+  return (directory) =>
+    (!isWithin(workdir, directory) && !isWithin(real, realPath(directory) ?? directory)) || isOfSystem(directory);
 }
 
-const SYSTEM_BIN = /^\/(?:usr\/(?:local\/)?)?s?bin$/;
+/** The directories of the programs of the system. */
+export const SYSTEM_BIN: readonly string[] = ['/usr/local/', '/usr/', '/'].flatMap((at) => [`${at}bin`, `${at}sbin`]);
+
+// Only root can add to these, and no sandboxed process.
+function isOfSystem(directory: string): boolean {
+  if (![directory, realPath(directory) ?? ''].every((path) => SYSTEM_BIN.includes(path))) return false;
+  const stats = statOrNothing(directory);
+  return stats?.uid === 0 && (stats.mode & 0o022) === 0;
+}
 
 // For programs that start others with fewer rights: such a process may have left a program of that name in a directory
 // that it can write (EXE-70).
 function systemFirst(path: readonly string[]): string[] {
-  const isSystem = (directory: string): boolean => SYSTEM_BIN.test(directory);
+  const isSystem = (directory: string): boolean => SYSTEM_BIN.includes(directory);
   return [...path.filter(isSystem), ...path.filter((directory) => !isSystem(directory))];
 }
 

@@ -8,6 +8,7 @@ import type { DoorOptions } from '../../src/core/toolbox.js';
 import { textOf } from '../../src/index.js';
 import { json, wield } from '../support/cli.js';
 import { hasBubblewrap, NO_BUBBLEWRAP } from '../support/sandbox-attempts.js';
+import { onEnd } from '../support/share.js';
 import { shellScript } from '../support/shell-script.js';
 import { specIf } from '../support/spec.js';
 import { useDisk } from '../support/temporary.js';
@@ -102,6 +103,22 @@ describe('programs of the workdir', () => {
       expect(existsSync(join(workspace.dir, 'node_modules/.bin/ran'))).toBe(false);
     }
   });
+
+  specIf(
+    WORKS,
+    NO_BUBBLEWRAP,
+    'EXE-70',
+    'of the system start a sandbox in a workdir around them, and stay',
+    async () => {
+      const workspace = createHome();
+      const planted = `/usr/bin/planted-${process.pid}`;
+      onEnd(() => rmSync(planted, { force: true }));
+      workspace.script('attack', sandboxed(`cat ~/.ssh/id_rsa; touch ${planted}; echo ran`));
+      const file = join(workspace.dir, '.agents/tools/attack');
+      const run = await wield(workspace, ['--cwd', '/usr/bin', 'call', file]);
+      expect([run.stdout, existsSync(planted)]).toEqual(['ran\n', false]);
+    },
+  );
 
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-70', 'an interpreter beside a lib directory does not expose the home', async () => {
     const workspace = createHome();

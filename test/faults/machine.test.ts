@@ -28,6 +28,18 @@ specIf(hasPrlimit, NO_PRLIMIT, 'EXE-9', 'configured limits are in force, and doc
   for (const name of ['memory', 'cpu', 'openFiles', 'processes']) expect(limits.message).toContain(name);
 });
 
+specIf(hasPrlimit, NO_PRLIMIT, 'EXE-9 EXE-70', 'limits are in force in a workdir around the system, too', async () => {
+  const workspace = createWorkspace();
+  workspace.config('[limits]\nfiles = 50\n');
+  workspace.script('limits', shellScript('ulimit -n'));
+  const file = join(workspace.dir, '.agents/tools/limits');
+  for (const workdir of ['/', '/usr']) {
+    expect((await wield(workspace, ['--cwd', workdir, 'call', file])).stdout).toBe('50\n');
+    const { checks } = json(await wield(workspace, ['--cwd', workdir, 'doctor', '--json']));
+    expect(checks).toContainEqual(expect.objectContaining({ about: 'limits', message: 'enforced: openFiles' }));
+  }
+});
+
 specIf(hasPrlimit, NO_PRLIMIT, 'EXE-9', 'F09 a tool that wants more memory than its limit fails alone', async () => {
   const workspace = createWorkspace();
   workspace.config('[limits]\nmemory = "100M"\n');

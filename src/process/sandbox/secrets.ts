@@ -6,6 +6,7 @@ import { isRecord } from '../../core/json.js';
 import { digestParts } from '../../files/digest.js';
 import { readStateFile } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
+import { SYSTEM_BIN } from '../environment.js';
 import { createDirectoryCache } from './directory-cache.js';
 import { type Found, type FoundPath, findLinked } from './walk.js';
 
@@ -53,7 +54,11 @@ export function findSecrets({ wieldHome, found, ofHome, remembered, now }: Secre
 export function findGuarded(workdir: string, found: Found, places: readonly string[] = []): readonly FoundPath[] {
   const known = OF_WORKDIR.map((name) => join(workdir, name));
   const named = places.filter((place) => !place.startsWith('~')).map((place) => resolve(workdir, place));
-  const searched = [...known, ...named].filter((path) => path !== workdir && isWithin(workdir, path));
+  const searched = [
+    ...[...known, ...named].filter((path) => path !== workdir && isWithin(workdir, path)),
+    // EXE-70: what starts a sandbox is there.
+    ...SYSTEM_BIN.filter((path) => isWithin(workdir, path)),
+  ];
   const others = searched.flatMap((path) => realPaths([path]).map((real) => ({ path, real })));
   const all = [...found.guarded, ...others];
   return all.filter(({ real }, at) => all.findIndex((one) => one.real === real) === at);

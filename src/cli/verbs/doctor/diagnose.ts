@@ -6,7 +6,14 @@ import { toToolError } from '../../../core/error.js';
 import { formatPosition, type Problem, problemOf } from '../../../core/problem.js';
 import { count, formatDuration } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
-import { findInterpreter, findLimiter, findProgram, SYSTEM_LIMITS, searchPath } from '../../../process/environment.js';
+import {
+  findInterpreter,
+  findLimiter,
+  findProgram,
+  pathOutside,
+  SYSTEM_LIMITS,
+  searchPath,
+} from '../../../process/environment.js';
 import { showsProcesses } from '../../../process/proc.js';
 import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
@@ -127,7 +134,7 @@ async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
   }
   const { limits } = configuration().settings;
   const set = SYSTEM_LIMITS.filter((name) => limits[name] !== undefined);
-  const limiter = findLimiter(world.platform, path);
+  const limiter = findLimiter(world.platform, pathOutside(workdir, world));
   const isLinux = world.platform === 'linux';
   checks.push(
     set.length > 0 && limiter === undefined
