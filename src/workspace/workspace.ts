@@ -8,6 +8,7 @@ import type { Policy } from '../core/rule.js';
 import type { UserOf } from '../core/selector-terms.js';
 import type { Settings } from '../core/settings.js';
 import type { ConfiguredServers, Snapshot, Workspace, World } from '../core/snapshot.js';
+import { decodeUri } from '../core/text.js';
 import { isGranted } from '../process/environment.js';
 import type { Located, PlacesOf } from './places.js';
 
@@ -114,14 +115,23 @@ function isPlainVariable([name, value]: readonly [string, string]): boolean {
   return !isSensitiveName(name) && !OWN_SECRETS.includes(name) && isPlainText(value);
 }
 
+// Of the address of a fleet, only its password: the rest is in commands for people (FLT-61).
+function secretsIn(name: string, value: string): readonly string[] {
+  if (name !== 'WIELD_FLEET' || !URL.canParse(value)) return [value];
+  const { password } = new URL(value);
+  return [...new Set([password, decodeUri(password)])];
+}
+
 // Returns the variables that the configuration passes to tools, the model key and our own secrets, with their values.
 function findSecrets({ env, tools, model }: Settings, world: World): readonly (readonly [string, string])[] {
   const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
   const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
   if (pass.length === 0 && OWN_SECRETS.every((name) => !world.env[name])) return [];
   return Object.entries(world.env).flatMap(([name, value]) =>
-    value !== undefined && value.length >= MIN_SECRET_LENGTH && (OWN_SECRETS.includes(name) || isGranted(name, pass))
-      ? [[name, value]]
+    value !== undefined && (OWN_SECRETS.includes(name) || isGranted(name, pass))
+      ? secretsIn(name, value).flatMap((secret) =>
+          secret.length >= MIN_SECRET_LENGTH ? [[name, secret] as const] : [],
+        )
       : [],
   );
 }

@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { textOf } from '../../../src/core/result.js';
 import { toInstallCommand } from '../../../src/fleet/connection.js';
 import { createFleetKey, createKeyFile, loadFleetKey, rotateKeyFile } from '../../../src/fleet/key.js';
 import { json, wield } from '../../support/cli.js';
@@ -80,10 +81,21 @@ describe.concurrent('a fleet', () => {
       '--trust',
     ]);
     expect(second.stderr()).toContain('workers of the fleet');
+    expect((await callFront(second.name, 'erase')).error.hint).toContain(`--fleet ${redis.url};`);
     await second.stop();
     await redis.kill();
     await until(async () => (await probe('/readyz')) === 503);
     expect(await probe('/healthz')).toBe(200);
+  });
+
+  test('FLT-61 FLT-88', 'hides the password in its address, and nothing else of it', async () => {
+    const member = createMember({ tell: "#!/bin/sh\n# @description x\necho '10.9.8.7 p%40ss-7 p@ss-7'\n" });
+    const caller = { kind: 'model', door: 'mcp' } as const;
+    const toolbox = member.toolbox({
+      env: { ...member.env, WIELD_FLEET: 'redis://:p%40ss-7@10.9.8.7' },
+      trust: true,
+    });
+    expect(textOf(await toolbox.call('tell', {}, { caller }))).toBe('10.9.8.7 [redacted] [redacted]\n');
   });
 
   test('FLT-90', 'has workers that answer probes, and nothing else', async () => {
