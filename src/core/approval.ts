@@ -128,6 +128,11 @@ export interface ApprovalRecord {
   readonly created: number;
 }
 
+/** Returns the command that approves a call; `flag` as in `Approvals`. */
+export function approveCommand(id: string, flag = ''): string {
+  return `wield approvals approve ${id}${flag}`;
+}
+
 /** Stored approvals. Consent is durable before a method returns, or before its promise resolves. */
 export interface Approvals {
   /** What commands about these approvals need besides an id. */

@@ -1,5 +1,6 @@
 // A task: one call, its questions and its outcome, for both protocol versions.
 
+import { approveCommand } from '../core/approval.js';
 import { CallController } from '../core/call-controller.js';
 import { loadCrypto } from '../files/digest.js';
 import { RpcError } from '../net/mcp.js';
@@ -201,8 +202,8 @@ export class Task {
       log: (level, data, logger) => void (isHandedOut() || scope.log(level, data, logger)),
       request: (request, signal) => this.#ask(request, signal),
       onPending: (id, hasMore) => {
-        const command = `wield approvals approve ${id}${hasMore ? ' --all-like-this' : ''}`;
-        this.#message = id === undefined ? undefined : `waits for approval by a person: ${command}`;
+        const more = hasMore ? ' --all-like-this' : '';
+        this.#message = id === undefined ? undefined : `waits for approval by a person: ${approveCommand(id, more)}`;
         if (id !== undefined) this.#liveFor(WAITING_MS);
         this.#touch();
       },

@@ -1,6 +1,6 @@
 // The store of approvals: pending calls, calls that may run once, refused calls and standing approvals (POL-7).
 
-import type { ApprovalRecord, Approvals, StoredConsent } from '../core/approval.js';
+import { type ApprovalRecord, type Approvals, approveCommand, type StoredConsent } from '../core/approval.js';
 import { isToolError, systemReason, ToolError } from '../core/error.js';
 import { readIdentity } from '../core/name.js';
 import type { Awaitable } from '../core/store.js';
@@ -78,7 +78,8 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): LocalApp
   };
 }
 
-export function createApprovals(storage: ApprovalStorage, key: () => string): ApprovalStore {
+/** `flag`: what commands about them need. */
+export function createApprovals(storage: ApprovalStorage, key: () => string, flag = ''): ApprovalStore {
   const find = (id: string): Approval => {
     const found = storage.find(SHOWN, id).sort((a, b) => SHOWN.indexOf(a.state) - SHOWN.indexOf(b.state))[0];
     if (found === undefined) throw noApproval(id);
@@ -108,7 +109,7 @@ export function createApprovals(storage: ApprovalStorage, key: () => string): Ap
     take: (record) => withIoError('the approval could not be used, so nothing ran', () => take(storage, record)),
     ask: (record) =>
       withIoError(`${record.tool} needs approval, and the question could not be recorded`, () =>
-        recordQuestion(storage, record),
+        recordQuestion(storage, record, flag),
       ),
     decisionOn: (record) => decisionOn(storage, record),
     isPending: (id) => storage.find(['pending'], id).length > 0,
@@ -179,17 +180,17 @@ function toApprovedBy(by: AnsweredBy): Pick<StoredConsent, 'approvedBy'> {
 }
 
 // Returns whether it is new.
-function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord): boolean {
+function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord, flag: string): boolean {
   const id = idOf(record);
   const known = storage.find(['pending', 'denied'], id);
   if (known.some((other) => other.record.binding !== record.binding)) throw sameId(record.tool);
   const denied = known.find((other) => other.state === 'denied');
-  if (denied !== undefined) throw refused(record.tool, denied);
+  if (denied !== undefined) throw refused(record.tool, denied, flag);
   if (known.length > 0) return false;
   for (const { path, reason } of storage.stale()) if (reason === 'expired') storage.drop(path);
   const user = readIdentity(record.principal);
   const waiting = storage.find(['pending', 'denied']).filter((other) => readIdentity(other.record.principal) === user);
-  if (waiting.length >= MAX_WAITING) throw tooMany(record.tool, user);
+  if (waiting.length >= MAX_WAITING) throw tooMany(record.tool, user, flag);
   if (!storage.write(id, 'pending', record)) throw tooLong(record.tool);
   return true;
 }
@@ -231,10 +232,10 @@ export function noApproval(id: string): ToolError {
   });
 }
 
-function refused(tool: string, { id, since, note, by }: Approval): ToolError {
+function refused(tool: string, { id, since, note, by }: Approval, flag: string): ToolError {
   const why = note === undefined ? '' : `: ${quoteOutside(note, MAX_NOTE)}`;
   return new ToolError('denied', `${tool} was not run: a person refused this call${why}`, {
-    hint: `do not repeat it; a person can still allow it: wield approvals approve ${id}`,
+    hint: `do not repeat it; a person can still allow it: ${approveCommand(id, flag)}`,
     data: { id, at: new Date(since).toISOString(), ...(by === undefined ? {} : { by }) },
   });
 }
@@ -245,10 +246,10 @@ function sameId(tool: string): ToolError {
   });
 }
 
-function tooMany(tool: string, user: string | undefined): ToolError {
+function tooMany(tool: string, user: string | undefined, flag: string): ToolError {
   const whose = user === undefined ? 'calls' : 'of your calls';
   return new ToolError('needs_approval', `${tool} needs approval, and ${MAX_WAITING} ${whose} are already pending`, {
-    hint: 'a person must answer them first: wield approvals list',
+    hint: `a person must answer them first: wield approvals list${flag}`,
   });
 }
 

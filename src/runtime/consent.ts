@@ -7,6 +7,7 @@ import {
   type ApprovalRequest,
   type Approvals,
   type Approve,
+  approveCommand,
   type Consent,
   type ConsentWay,
   type StoredConsent,
@@ -86,10 +87,13 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
     : await approvals?.changes(bound);
   const reason = explain(verdict.reason, changes);
   const record = { ...bound, reason: explain(bound.reason, changes) };
-  const needsApproval = (hint: string): ToolError =>
+  const needsApproval = (hint: string, command?: string): ToolError =>
     new ToolError('needs_approval', `${tool.name} needs approval: ${reason}`, {
       hint,
-      data: { id, rule: verdict.rule, reason, ...(verdict.changes ? { changes: verdict.changes } : {}) },
+      data: {
+        ...{ id, rule: verdict.rule, reason, ...(command === undefined ? {} : { command }) },
+        ...(verdict.changes ? { changes: verdict.changes } : {}),
+      },
     });
 
   if (nesting.deferApproval === true) throw needsApproval('the program that makes the call is suspended for it');
@@ -127,8 +131,8 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
     throw error;
   }
   const who = approvers.length === 0 ? 'a person' : 'an approver';
-  const where = approvals.flag ?? (approvers.length === 0 ? '' : ' --server URL');
-  throw needsApproval(`${who} can approve it with: wield approvals approve ${id}${where}; then repeat the same call`);
+  const command = approveCommand(id, approvals.flag ?? (approvers.length === 0 ? '' : ' --server URL'));
+  throw needsApproval(`${who} can approve it with: ${command}; then repeat the same call`, command);
 }
 
 const MAX_PROGRAMS = 6;

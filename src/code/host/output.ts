@@ -1,5 +1,6 @@
 // The result of a program: its value, its logs, and which of its calls ran.
 
+import { approveCommand } from '../../core/approval.js';
 import { reviveError, ToolError } from '../../core/error.js';
 import { type Output, textPart } from '../../core/result.js';
 import { count, quoteOutside } from '../../core/text.js';
@@ -112,6 +113,11 @@ export function approvalOf({ error }: WaitingForApproval): string | undefined {
   return error?.data?.id === undefined ? undefined : String(error.data.id);
 }
 
+// It may need the address of a fleet.
+function commandOf(waiting: WaitingForApproval): string {
+  return String(waiting.error?.data?.command ?? approveCommand(approvalOf(waiting) ?? ''));
+}
+
 function reasonOf({ error }: WaitingForApproval): string | undefined {
   return typeof error?.data?.reason === 'string' ? error.data.reason : undefined;
 }
@@ -140,7 +146,7 @@ export function suspendedError(
     'needs_approval',
     `the program is suspended as ${id} until you approve ${count(waiting.length, 'call')} of ${tools}${why}`,
     {
-      hint: `a person can approve with: wield approvals approve ${approvals[0]!.id}${more}; then ${next}`,
+      hint: `a person can approve with: ${commandOf(waiting[0]!)}${more}; then ${next}`,
       data: { resume: id, approvals },
     },
   );

@@ -22,6 +22,7 @@ export function createSharedApprovals(keyspace: RedisKeyspace): Approvals & Appr
   const hash = keyspace.keyOf('approvals');
   const index = createIndex(keyspace, hash);
   const key = (): string => keyspace.secret('approvals');
+  const flag = ` --fleet ${keyspace.address}`;
 
   // What the rules decide is stored as a whole or decided again: an approval is used once (POL-7).
   const decide = <T>(rule: (store: ApprovalStore) => T): Promise<T> =>
@@ -34,7 +35,7 @@ export function createSharedApprovals(keyspace: RedisKeyspace): Approvals & Appr
       let result: T;
       let thrown: unknown;
       try {
-        result = rule(createApprovals(copy.approvals, key));
+        result = rule(createApprovals(copy.approvals, key, flag));
       } catch (error) {
         thrown = error;
       }
@@ -52,7 +53,7 @@ export function createSharedApprovals(keyspace: RedisKeyspace): Approvals & Appr
   };
 
   return {
-    flag: ` --fleet ${keyspace.address}`,
+    flag,
     key,
     take: (record) => decide((store) => store.take(record)),
     ask: (record) => decide((store) => store.ask(record)),

@@ -49,7 +49,7 @@ async function openFront({ url }: RedisServer, alike?: Front, mode?: Mode): Prom
   const warn = (message: string): never => {
     throw new Error(message);
   };
-  const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key, warn });
+  const shared = await openRedisState({ redis: redis!, subscriber: subscriber!, key, warn, address: url });
   // The same workdir and home, as on machines that are set up alike; state of its own.
   const { dir, home } = alike ?? workspace;
   const env = { ...workspace.env, HOME: home };
@@ -259,10 +259,11 @@ specIf(hasRedis, NO_REDIS, 'COD-14 FLT-60', RESUMED_TITLE, async () => {
   const code =
     'const rows = await tools.rows(); await tools.wipe(); return [rows.id, (await rows.page(1)).slice(0, 4)]';
   const { result: asked } = await lastOf(await one.post(callOf('run_code', { code }), first));
-  const { resume, approvals } = asked._meta['wield/error'].data;
+  const { hint, data } = asked._meta['wield/error'];
+  const { resume } = data;
   const person = { ...createWorkspace(), env: { ...one.env, WIELD_FLEET_KEY: KEY } };
-  const approve = ['approvals', 'approve', approvals[0].id, '--fleet', redis.url];
-  expect(await wield(person, approve)).toMatchObject({ status: 0 });
+  const [, approve = ''] = /wield (approvals approve [^;]+);/.exec(hint)!;
+  expect(await wield(person, approve.split(' '))).toMatchObject({ status: 0 });
   const read = async (front: Front, id: string, session: Record<string, string>) =>
     (await lastOf(await front.post(callOf('read_result', { id, lines: '19999-20000' }), session))).result;
   const second = await begin();

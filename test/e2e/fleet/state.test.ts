@@ -70,6 +70,9 @@ describe('members of a fleet', () => {
     const metrics = await (await fetch(new URL('/metrics', one))).text();
     expect(metrics).toContain('wield_calls_total{tool="erase",outcome="needs_approval",door="mcp"}');
     expect(metrics).toContain('wield_approvals_waiting 1');
+    await wield(person, ['approvals', 'deny', id, '--fleet', redis.url]);
+    const refused = await callFront(two, 'erase');
+    expect(refused.error.hint).toContain(`wield approvals approve ${id} --fleet redis://127.0.0.1:`);
   });
 
   test('FLT-60 FLT-64', 'a front that ends shares the lines of the calls that end with it', async () => {
