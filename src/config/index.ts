@@ -14,8 +14,9 @@ import { defaultOf, formatValue, keys } from './keys.js';
 import { listManaged } from './managed.js';
 import { effectiveValues, toSettings } from './merge.js';
 import { type NarrowingOptions, narrow, type Profile, toProfiles } from './profile.js';
-import { readConfigFile, unusable } from './read.js';
+import { readConfigFile, toInvalid, unusable } from './read.js';
 import { type RuleTests, runRuleTests } from './rule-tests.js';
+import { findUnknownSandboxes } from './sandbox.js';
 import type { ConfigFile, ConfigValue, Layer } from './value.js';
 
 export type { ConfigValue, Layer } from './value.js';
@@ -96,7 +97,11 @@ export function createConfiguration(options: ConfigurationOptions): ReadConfigur
 function toConfiguration(files: readonly ConfigFile[], now: number): Configuration {
   const all = numbered(files.flatMap((one) => one.values));
   const values = effectiveValues(all);
-  const invalid = files.find((one) => one.fault !== undefined)?.fault;
+  const checked = [
+    ...files,
+    ...findUnknownSandboxes(all).map(({ rule, what, hint }) => toInvalid(rule, rule.line, what, true, hint)),
+  ];
+  const invalid = checked.find((one) => one.fault !== undefined)?.fault;
   // Without all rules, nothing can be said about them.
   const tests: RuleTests = invalid === undefined ? runRuleTests(all, toPolicy, now) : { passed: 0, problems: [] };
   const fault = invalid ?? tests.fault;
@@ -105,7 +110,7 @@ function toConfiguration(files: readonly ConfigFile[], now: number): Configurati
     settings: toSettings(values, all),
     entries: () => toEntries(values, all),
     problems: [
-      ...files.flatMap((one) => one.problems),
+      ...checked.flatMap((one) => one.problems),
       ...tests.problems,
       ...findShadowedServers(values, all),
       ...findUnknownProfiles(values, profiles),

@@ -49,17 +49,19 @@ function readLeaf({ path, value }: Leaf, context: FileContext): ConfigFile {
   const name = keyName(path);
   const key = Object.hasOwn(keys(), name) ? keys()[name]! : undefined;
   if (key === undefined) return unknownKey(context, path, name);
-  const lineAt = (steps: Path): number => lineOf(text, steps, 1);
+  // `[[sandbox]]` is read as `[[sandbox.rules]]`.
+  const written = (steps: Path): Path => (name === 'sandbox.rules' ? ['sandbox', ...steps.slice(2)] : steps);
+  const lineAt = (steps: Path): number => Math.max(lineOf(text, steps, 1), lineOf(text, written(steps), 1));
   const line = lineAt(path);
   if (key.kind === 'server') return readServerTable({ path, value }, line, context);
   const denies = key.restricts === true && !(layer === 'project' && key.project === 'ignored');
   const misnamed = key.findNameFault?.(path.at(-1)!, value);
-  if (misnamed !== undefined) return invalid(context, line, `${formatPath(path)} ${misnamed}`, denies);
+  if (misnamed !== undefined) return toInvalid(context, line, `${formatPath(path)} ${misnamed}`, denies);
   const { value: parsed, faults } = readShape(key.shape, value, path);
   const [fault] = faults;
   if (fault !== undefined) {
     const hint = fault.kind === 'unknown' ? fault.hint : undefined;
-    return invalid(context, lineAt(fault.path), formatFault(fault), denies, hint);
+    return toInvalid(context, lineAt(fault.path), formatFault(fault), denies, hint);
   }
   if (key.kind === 'rules') return readRuleKey({ path, value }, parsed as readonly string[], line, context);
   return readValue({ path, value }, parsed, key, line, context);
@@ -69,9 +71,9 @@ function readRuleKey({ path, value }: Leaf, texts: readonly string[], line: numb
   const { file, layer, text } = context;
   const name = keyName(path);
   const rules = readRules(texts, { key: name, file, line, text });
-  if ('fault' in rules) return invalid(context, rules.line, rules.fault, true);
+  if ('fault' in rules) return toInvalid(context, rules.line, rules.fault, true);
   const wrong = path[0] === 'labels' ? findLabelFault(path[1]!, rules, line) : undefined;
-  if (wrong !== undefined) return invalid(context, wrong.line, wrong.fault, true);
+  if (wrong !== undefined) return toInvalid(context, wrong.line, wrong.fault, true);
   const isUseless =
     name === 'allowed-tools' && rules.length > 0 && rules.every(({ selector }) => selector.policy === 'deny');
   return {
@@ -151,7 +153,14 @@ function readServerTable({ path, value }: Leaf, line: number, { file, layer, tex
   };
 }
 
-function invalid({ file }: FileContext, line: number, what: string, denies: boolean, hint?: string): ConfigFile {
+/** A value that cannot be used; `denies`: everything is denied. */
+export function toInvalid(
+  { file }: Pick<FileContext, 'file'>,
+  line: number,
+  what: string,
+  denies: boolean,
+  hint?: string,
+): ConfigFile {
   const found = problem(file, `line ${line}: ${what}`, hint ?? `fix ${file}:${line}`);
   const fault = `${file}:${line}: ${what}${hint === undefined ? '' : `, ${hint}`}`;
   return { values: [], problems: [found], fault: denies ? fault : undefined };
@@ -161,7 +170,7 @@ function unknownKey(context: FileContext, path: readonly string[], name: string)
   const [close] = nearest(name.replaceAll('_', '-'), Object.keys(keys()));
   const hint = close === undefined ? 'remove it' : `did you mean ${close}?`;
   const what = `unknown key "${quoteOutside(path.join('.'))}"`;
-  return invalid(context, lineOf(context.text, path, 1), what, mayRestrict(path, close), hint);
+  return toInvalid(context, lineOf(context.text, path, 1), what, mayRestrict(path, close), hint);
 }
 
 function selectsNothing(file: string, line: number): Problem {

@@ -4,7 +4,7 @@ import { isToolError } from '../core/error.js';
 import { HOSTS, type SandboxNetwork } from '../core/hosts.js';
 import { isRecord } from '../core/json.js';
 import type { SandboxRule, SandboxSettings, SandboxTable } from '../core/sandbox.js';
-import { BUILTIN_PROFILES, NO_SANDBOXES } from '../core/sandbox.js';
+import { BUILTIN_PROFILES, CLOSED_PROFILES, NO_SANDBOXES } from '../core/sandbox.js';
 import { iterPaths, type PathEntry } from '../core/search-path.js';
 import { isForRules, parseSelectors } from '../core/selector.js';
 import {
@@ -20,6 +20,7 @@ import {
   stringOrStrings,
   text,
 } from '../core/shape.js';
+import { didYouMean, quoteOutside } from '../core/text.js';
 import type { ConfigValue } from './value.js';
 
 const paths = optional(list(text('a path', /[\s\S]/), 'an array of paths'));
@@ -89,6 +90,25 @@ export function toSandboxSettings(values: readonly ConfigValue[], paths: readonl
       ]);
   }
   return { profiles, rules, places };
+}
+
+/** Returns the rules whose profile is not defined, with a suggestion. */
+export function findUnknownSandboxes(
+  values: readonly ConfigValue[],
+): { rule: ConfigValue; what: string; hint: string }[] {
+  const own = values.filter(({ path }) => path[0] === 'sandbox');
+  const tables = own.filter(({ path }) => path[1] !== 'rules');
+  return own.flatMap((rule) => {
+    if (rule.path[1] !== 'rules') return [];
+    const { profile } = rule.value as SandboxRule;
+    // A project must not define what the user refers to.
+    const usable = tables.filter(({ layer }) => rule.layer === 'project' || layer !== 'project');
+    const names = usable.map(({ path }) => path[1]!);
+    if ([...BUILTIN_PROFILES, ...names].includes(profile)) return [];
+    const shown = quoteOutside(profile, 60);
+    const hint = didYouMean(profile, [...CLOSED_PROFILES, ...names], `define [sandbox.${shown}]`);
+    return [{ rule, what: `[[sandbox]] names the unknown profile "${shown}"`, hint }];
+  });
 }
 
 /**

@@ -6,6 +6,9 @@ import type { Selector } from './selector.js';
 /** The profiles that need no configuration. */
 export const BUILTIN_PROFILES = ['none', 'read-only', 'workdir', 'no-network'] as const;
 
+/** Of these, what can be meant by a misspelled name. */
+export const CLOSED_PROFILES: readonly string[] = BUILTIN_PROFILES.filter((name) => name !== 'none');
+
 /** What the author of a tool or the entry of a server asks for. */
 export interface SandboxRequest {
   readonly profile: string;

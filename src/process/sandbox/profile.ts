@@ -3,7 +3,7 @@
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { meetNetworks, type SandboxNetwork } from '../../core/hosts.js';
-import { BUILTIN_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
+import { CLOSED_PROFILES, type SandboxSettings, type SandboxTable } from '../../core/sandbox.js';
 import { didYouMean, quoteOutside } from '../../core/text.js';
 import { expandHome } from '../../files/home.js';
 import { isWithin, realPath } from '../../files/within.js';
@@ -220,7 +220,7 @@ function meetLists(a: readonly string[], b: readonly string[]): readonly string[
 }
 
 function unknownProfile(name: string, profiles: SandboxSettings['profiles']): ToolError {
-  const known = [...BUILTIN_PROFILES, ...profiles.keys()];
+  const known = [...CLOSED_PROFILES, ...profiles.keys()];
   return new ToolError('unavailable', `unknown sandbox profile "${name}"`, {
     hint: didYouMean(name, known, `known profiles: ${known.join(', ')}`),
     data: { sandbox: { profile: name, backend: 'none' } },

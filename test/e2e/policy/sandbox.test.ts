@@ -311,7 +311,6 @@ describe('profiles of the configuration', () => {
     const tables = ['[sandbox.hallo]', '[sandbox.hello]\ndeny = ["missing"]', '[sandbox.p]\nwrite = ["no/such"]'];
     const rules = [
       ['hullo', 'workdir'],
-      ['hello', 'wrkdir'],
       ['hello', 'none'],
       ['hello', 'p'],
     ];
@@ -323,12 +322,34 @@ describe('profiles of the configuration', () => {
       '[sandbox.hello] names missing, which does not exist',
       '[sandbox.p] names no/such, whose directory does not exist',
       '[[sandbox]] matches no tool or server: hullo; did you mean hello?',
-      '[[sandbox]] names an unknown profile "wrkdir"; did you mean workdir?',
       '[[sandbox]] has the profile none, which changes nothing',
     ])
       expect(stdout).toContain(text);
     workspace.config('[sandbox.a]\n[[sandbox]]\nmatch = "x"\nprofile = "a"\n');
     expect((await wield(workspace, ['doctor'])).stdout).toContain('write [[sandbox.rules]]');
+  });
+
+  spec('EXE-10', 'that are not defined deny every call, with the file and the line of the rule', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', script('', 'echo hi'));
+    const rule = (profile: string): string => `[[sandbox]]\nmatch = "other"\nprofile = "${profile}"\n`;
+    for (const [profile, hint] of [
+      ['wrkdir', 'did you mean workdir?'],
+      ['nome', 'define [sandbox.nome]'],
+    ] as const) {
+      workspace.config(`\n${rule(profile)}`);
+      const run = await wield(workspace, ['call', 'hello']);
+      const what = `config.toml:2: [[sandbox]] names the unknown profile "${profile}", ${hint}`;
+      expect([run.status, run.stdout]).toEqual([5, '']);
+      expect(run.stderr).toContain(what);
+    }
+    // Another file can define it, but not that of a project for the user.
+    workspace.config(rule('lab'));
+    workspace.write('.agents/config.toml', '[sandbox.lab]\n');
+    expect((await wield(workspace, ['call', 'hello'])).status).toBe(5);
+    workspace.config('[sandbox.lab]\n');
+    workspace.write('.agents/config.toml', rule('lab'));
+    expect((await wield(workspace, ['call', 'hello'])).stdout).toBe('hi\n');
   });
 
   spec('EXE-10', 'that are not defined are named', async () => {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { isRecord } from '../../../core/json.js';
 import type { Problem } from '../../../core/problem.js';
 import type { AllowList, Policy, Rule } from '../../../core/rule.js';
-import { BUILTIN_PROFILES, type SandboxRule, type SandboxTable } from '../../../core/sandbox.js';
+import { BUILTIN_PROFILES, CLOSED_PROFILES, type SandboxRule, type SandboxTable } from '../../../core/sandbox.js';
 import { matchSelectorTool } from '../../../core/selector-match.js';
 import { didYouMean } from '../../../core/text.js';
 import type { Tool } from '../../../core/tool.js';
@@ -116,8 +116,6 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
   const findInRule = ({ profile, selectors }: SandboxRule): [string, string] | undefined => {
     if (profile === 'none')
       return ['has the profile none, which changes nothing', 'a table [sandbox.TOOL] replaces what a tool asks for'];
-    if (!isKnown(profile))
-      return [`names an unknown profile "${profile}"`, suggest(profile, [...BUILTIN_PROFILES, ...profiles.keys()])];
     const unmatched = selectors.find(
       (selector) =>
         !tools.some(({ name, traits, origin }) =>
@@ -148,7 +146,7 @@ export function sandboxProblems(toolbox: NodeToolbox, { entries, settings }: Con
   const ofTools = tools.flatMap(({ name, origin, traits: { sandbox } }): Problem[] => {
     if (sandbox === undefined || isKnown(sandbox.profile) || profiles.has(name)) return [];
     const message = `${name} asks for an unknown sandbox profile "${sandbox.profile}"`;
-    const hint = suggest(sandbox.profile, [...BUILTIN_PROFILES, ...profiles.keys()]);
+    const hint = suggest(sandbox.profile, [...CLOSED_PROFILES, ...profiles.keys()]);
     return [toWarning({ file: fromFileUri(origin.uri) }, message, hint)];
   });
   const ofConfiguration = entries().flatMap((entry) => {
