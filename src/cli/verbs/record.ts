@@ -1,6 +1,6 @@
 // `wield record`: runs a command, and writes its calls with input and result to a file.
 
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { systemReason, ToolError } from '../../core/error.js';
 import { count, quoteOutside } from '../../core/text.js';
 import { removeFile } from '../../files/remove.js';
@@ -27,20 +27,37 @@ export const record: Verb = {
     ]);
     const path = resolvePath(terminal.io, file);
     const descriptor = create(path, file);
-    const write = (line: object): void => void writeSync(descriptor, `${JSON.stringify(line)}\n`);
     let calls = 0;
+    let bytes = 0;
+    let failure: unknown;
+    const write = (line: object, isCall = false): void => {
+      if (failure !== undefined) return;
+      const text = `${JSON.stringify(line)}\n`;
+      try {
+        writeFileSync(descriptor, text);
+        bytes += Buffer.byteLength(text);
+        if (isCall) calls++;
+      } catch (error) {
+        failure = error;
+        // Whole lines can be read.
+        ftruncateSync(descriptor, bytes);
+      }
+    };
+    const assertWritten = (): void => {
+      if (failure !== undefined) throw incomplete(file, failure);
+    };
     let hasBegun = true;
     let stop: (() => void) | undefined;
     try {
       write(HEAD);
-      return await runInner(call, rest, (options) => {
+      assertWritten();
+      const status = await runInner(call, rest, (options) => {
         const toolbox = open(options);
-        stop ??= recordCalls(toolbox, (line) => {
-          if (line.type === 'call') calls++;
-          write(line);
-        });
+        stop ??= recordCalls(toolbox, (line) => write(line, line.type === 'call'));
         return toolbox;
       });
+      assertWritten();
+      return status;
     } catch (error) {
       hasBegun = calls > 0;
       throw error;
@@ -52,6 +69,12 @@ export const record: Verb = {
     }
   },
 };
+
+function incomplete(shown: string, error: unknown): ToolError {
+  return new ToolError('io', `not all calls were recorded in ${quoteOutside(shown, 200)}: ${systemReason(error)}`, {
+    hint: 'free disk space, and record them again',
+  });
+}
 
 // Private, because results may contain anything; an existing file is never overwritten.
 function create(path: string, shown: string): number {

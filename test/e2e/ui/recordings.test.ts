@@ -1,14 +1,17 @@
 // `wield record`, `wield replay` and `wield diff`.
 
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import { createIo, json, runCommand, wield } from '../../support/cli.js';
+import { NO_MOUNT } from '../../support/machine.js';
+import { canMount } from '../../support/mounts.js';
 import { createSession } from '../../support/server.js';
 import { onEnd, share } from '../../support/share.js';
-import { spec } from '../../support/spec.js';
+import { spec, specIf } from '../../support/spec.js';
 import { configureServers } from '../../support/upstream-servers.js';
 import { createWorkspace } from '../../support/workspace.js';
 
@@ -36,6 +39,30 @@ const runs = (): number => {
 const run = (...args: string[]) => wield(workspaceOf(), args);
 
 describe('recordings', () => {
+  specIf(canMount(), NO_MOUNT, 'UI-13', 'on a full disk are reported, and have whole calls', async () => {
+    const workspace = createWorkspace();
+    workspace.script(
+      'large',
+      '#!/bin/sh\n# @description x\n# @param n integer x\nhead -c "$WIELD_PARAM_N" /dev/zero | tr "\\0" x\n',
+    );
+    const disk = join(workspace.dir, 'disk');
+    mkdirSync(disk);
+    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'none', disk]).status).toBe(0);
+    onEnd(() => spawnSync('umount', ['-l', disk]));
+    workspace.write('many.ts', 'for (let at = 0; at < 20; at++) await tools.large({ n: 2000 });\n');
+    const some = await wield(workspace, ['record', 'disk/some.ndjson', 'run', 'many.ts']);
+    expect([some.status, some.stderr]).toEqual([
+      8,
+      expect.stringContaining('not all calls were recorded in disk/some'),
+    ]);
+    const lines = readFileSync(join(disk, 'some.ndjson'), 'utf8').trimEnd().split('\n');
+    const [head, tool, ...calls] = lines.map((line) => JSON.parse(line).type);
+    expect([head, tool, new Set(calls)]).toEqual(['recording', 'tool', new Set(['call'])]);
+    expect(some.stderr).toContain(`recorded ${calls.length} call`);
+    const none = await wield(workspace, ['record', 'disk/none.ndjson', 'call', 'large', '--n', '20000']);
+    expect([none.status, existsSync(join(disk, 'none.ndjson'))]).toEqual([8, false]);
+  });
+
   spec('UI-13', 'have every call with input and result, without secrets, in a private file', async () => {
     const workspace = workspaceOf();
     const first = await run('record', 'a.ndjson', 'call', 'hello', '--name', 'Ada', '--api_key', 'sk-very-secret');
