@@ -61,7 +61,7 @@ export function parseFleetAddress(text: string, env: Readonly<Record<string, str
   const username = decodeUri(url.username) || undefined;
   const isSocket = url.protocol === 'redis+unix:';
   const database = isSocket ? '' : url.pathname.replace(/^\//, '');
-  if (!isSocket && url.hostname === '') throw notAnAddress();
+  if (isSocket ? url.host !== '' || !/^\/./.test(url.pathname) : url.hostname === '') throw notAnAddress();
   if (!/^\d*$/.test(database) || Number(database) > MAX_DATABASE || url.search !== '' || url.hash !== '')
     throw notAnAddress();
   const place: RedisOptions = isSocket

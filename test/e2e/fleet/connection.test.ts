@@ -42,7 +42,9 @@ spec(
     expect(full.shown).toBe('rediss://[::1]:7000/3');
     expect(parseFleetAddress('redis://queue', { WIELD_FLEET_PASSWORD: 'hidden' }).options.password).toBe('hidden');
     expect(parseFleetAddress('redis+unix:///run/a%20b.sock', NONE).options.path).toBe('/run/a b.sock');
-    for (const text of ['queue:6379', 'http://queue', 'redis://', 'redis://queue/x', 'redis://:pass-1@q?a=1', '']) {
+    const sockets = ['redis+unix://nope', 'redis+unix://tmp/redis.sock', 'redis+unix:///', 'redis+unix:redis.sock'];
+    const others = ['queue:6379', 'http://queue', 'redis://', 'redis://queue/x', 'redis://:pass-1@q?a=1', ''];
+    for (const text of [...sockets, ...others]) {
       const error = await failure(() => parseFleetAddress(text, NONE));
       expect(error.code).toBe('usage');
       expect(error.message + error.hint).not.toContain('pass-1');
