@@ -53,25 +53,37 @@ const TAG_BYTES = 16;
 export function loadFleetKey(env: Readonly<Record<string, string | undefined>>, wieldHome: string): FleetKey {
   const given = env[VARIABLE];
   if (given) return toFleetKey(parseRing(given, VARIABLE));
+  const ring = readKeyFile(wieldHome);
+  if (ring !== undefined) return toFleetKey(ring);
+  throw new ToolError('unavailable', `no key of the fleet: neither ${VARIABLE} nor ${fleetKeyFile(wieldHome)} exists`, {
+    hint: 'create one with wield fleet key on one machine, then copy the file to the others',
+  });
+}
+
+function readKeyFile(wieldHome: string): KeyRing | undefined {
   const file = fleetKeyFile(wieldHome);
   const text = readStateFile(file, MAX_BYTES);
-  if (text === undefined) {
-    throw new ToolError('unavailable', `no key of the fleet: neither ${VARIABLE} nor ${file} exists`, {
-      hint: 'create one with wield fleet key on one machine, then copy the file to the others',
-    });
-  }
+  if (text === undefined) return undefined;
   if ((statSync(file).mode & 0o077) !== 0) {
     throw new ToolError('unavailable', `others can read ${file}, so it is not used`, {
       hint: `run: chmod 600 ${file}; if others may have read it, create another key`,
     });
   }
-  return toFleetKey(parseRing(text, file));
+  return parseRing(text, file);
 }
 
-/** Creates `fleet.key` in the wield home unless it exists; returns its path and whether it is new. */
+/** Whether `fleet.key` exists. Throws `unavailable` if it cannot be used. */
+export function hasKeyFile(wieldHome: string): boolean {
+  return readKeyFile(wieldHome) !== undefined;
+}
+
+/**
+ * Creates `fleet.key` in the wield home unless it exists; returns its path and whether it is new. Throws `unavailable` if it
+ * exists and cannot be used.
+ */
 export function createKeyFile(wieldHome: string): { readonly file: string; readonly isNew: boolean } {
   const file = fleetKeyFile(wieldHome);
-  const isNew = readStateFile(file, MAX_BYTES) === undefined;
+  const isNew = !hasKeyFile(wieldHome);
   const key = loadCrypto().randomBytes(32).toString('hex');
   if (isNew) writeFileAtomic(file, `${key}\n`, { keepExisting: true });
   return { file, isNew };
@@ -207,7 +219,10 @@ function parseRing(text: string, place: string): KeyRing {
 
 function notAKey(place: string): ToolError {
   return new ToolError('unavailable', `${place} is not a key of a fleet: it must be 64 hexadecimal digits`, {
-    hint: 'create one: wield fleet key, or openssl rand -hex 32; copy the whole file of a rotated one',
+    hint:
+      place === VARIABLE
+        ? 'create one: openssl rand -hex 32; copy the whole file of a rotated one'
+        : 'copy it from another member; if there is none, remove the file and run: wield fleet key',
   });
 }
 

@@ -2,7 +2,6 @@
 
 import { assertPerson } from '../../core/caller.js';
 import { count, formatDuration } from '../../core/text.js';
-import { statOrNothing } from '../../files/read.js';
 import type { FleetStatus } from '../../fleet/status.js';
 import { unknownChoice } from '../choices.js';
 import { ASKS, confirm } from '../consent.js';
@@ -50,10 +49,10 @@ export const fleet: Verb = {
 
 async function createKey(call: VerbCall): Promise<number> {
   const { toolbox, dryRun } = call;
-  const { createKeyFile, fleetKeyFile } = await import('../../fleet/key.js');
+  const { createKeyFile, fleetKeyFile, hasKeyFile } = await import('../../fleet/key.js');
   const { wieldHome, insideCall } = toolbox().machine;
   const key = fleetKeyFile(wieldHome);
-  const exists = statOrNothing(key) !== undefined;
+  const exists = hasKeyFile(wieldHome);
   if (dryRun)
     return report(
       call,

@@ -292,8 +292,15 @@ describe('a fleet', () => {
       const key = readFileSync(join(bare.env.WIELD_HOME!, 'fleet.key'), 'utf8').trim();
       expect(made.stdout).toContain('created');
       expect(made.stdout + made.stderr).not.toContain(key);
+      expect((await wield(bare, ['fleet', 'key'])).stdout).toContain('exists');
       const other = json(await wield(bare, ['fleet', 'status', '--json'], { env }));
       expect([other.fronts, other.workers]).toEqual([[], []]);
+      writeFileSync(join(bare.env.WIELD_HOME!, 'fleet.key'), '');
+      for (const args of [['--dry-run'], ['--yes']]) {
+        const broken = await wield(bare, ['fleet', 'key', ...args]);
+        expect([broken.status, broken.stdout]).toEqual([8, '']);
+        expect(broken.stderr).toContain('remove the file and run: wield fleet key');
+      }
     },
   );
 

@@ -123,6 +123,7 @@ spec('FLT-2', 'the key is read from the environment or a private file, and creat
   chmodSync(join(home, 'fleet.key'), 0o600);
   const short = await failure(() => loadFleetKey(NONE, home));
   expect(short.message).toContain('64 hexadecimal digits');
+  expect((await failure(() => createKeyFile(home))).message).toBe(short.message);
   expect((await failure(() => loadFleetKey({ WIELD_FLEET_KEY: 'secret-part' }, home))).message).not.toContain(
     'secret-part',
   );
