@@ -21,6 +21,9 @@ const SANDBOX: SandboxPlan = {
     ['/nowhere/made', 'write'],
     ['/nowhere/home/.ssh', 'hidden'],
     ['/nowhere/work/.git', 'read'],
+    ['/nowhere/work/.env', 'hidden'],
+    ['/sys', 'read'],
+    ['/sys/class/net', 'hidden'],
   ]),
   network: false,
   dropped: [],
@@ -68,6 +71,13 @@ describe('the refusal in an output', () => {
       "rm: cannot remove '/nowhere/file': Device or resource busy",
       'write to /nowhere/file | write = [".", "/nowhere"]',
     ],
+    ["mv: cannot move '.env' to 'y': Device or resource busy", 'write to /nowhere/work/.env | write = [".env"]'],
+    ["rm: cannot remove '.git': Device or resource busy", 'write to /nowhere/work/.git | write = [".git"]'],
+    [
+      "mv: inter-device move failed: 'a' to '/nowhere/b'; unable to remove target: Read-only file system",
+      'write to /nowhere/b | write = [".", "/nowhere"]',
+    ],
+    ["ls: cannot open directory '/sys/class/net': Permission denied", 'use of the network | network = true'],
     ["rm: cannot remove '/nowhere/made': Read-only file system", 'write to /nowhere/made | write = [".", "/nowhere"]'],
     ['cat: /nowhere/home/.ssh/id: Permission denied', 'read of ~/.ssh/id | read = ["/", "~/.ssh/id"]'],
     [
@@ -88,6 +98,8 @@ describe('the refusal in an output', () => {
     'bwrap: Creating new namespace failed: Operation not permitted',
     'su: cannot set groups: Operation not permitted',
     'sudo: The "no new privileges" flag is set, which prevents sudo from running as root.',
+    'mknod: c: Operation not permitted',
+    'cat: /proc/keys: Permission denied',
     'strace: attach: ptrace(PTRACE_SEIZE, 1): Operation not permitted',
     "OSError: [Errno 18] Invalid cross-device link: 'a' -> '/nowhere/home/a'",
   ]) {
@@ -109,4 +121,15 @@ describe('the refusal in an output', () => {
       expect(read(output)).toBeUndefined();
     });
   }
+
+  spec('EXE-13 EXE-84', 'is a connection without the proxy, where there is one', () => {
+    const sandbox = { ...SANDBOX, network: ['example.com'] };
+    const find = (host: string) =>
+      findRefusal(`curl: (7) Failed to connect to ${host} port 80 after 0 ms: Couldn't connect to server`, {
+        ...PROCESS,
+        sandbox,
+      });
+    expect(find('192.0.2.1')).toEqual({ what: 'network' });
+    for (const own of ['127.0.0.1', 'localhost', '::1']) expect(find(own)).toBeUndefined();
+  });
 });

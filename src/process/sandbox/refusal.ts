@@ -42,17 +42,17 @@ const NO_NETWORK =
   /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|connection refused|ECONNREFUSED|(?:couldn't|failed to|unable to) connect to|fetch failed|no route to host|\bErrno 101\b/i;
 // Of a program that does not use its proxy.
 const WITHOUT_PROXY =
-  /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|fetch failed(?!.*proxy)|no route to host|\bErrno 101\b/i;
+  /network is unreachable|ENETUNREACH|EAI_AGAIN|ENOTFOUND|temporary failure in name resolution|(?:could not|unable to|failed to) resolve|name or service not known|unknown ?host|getaddrinfo|fetch failed(?!.*proxy)|(?:failed|unable) to connect to (?!localhost|127\.|\[?::1)|no route to host|\bErrno 101\b/i;
 // Refused by the filter, or for want of capabilities, whatever the profile (EXE-76).
 const PRIVILEGED =
-  /\b(?:u?mount|unshare|setns|chroot|pivot_root|namespaces?|p?trace|strace|ptrace|keyctl|add_key|request_key|bpf|perf|perf_event_open|io_uring\w*|userfaultfd|set groups|setgroups|set[ug]id|raw socket|socket)\b/i;
+  /\b(?:u?mount|unshare|setns|chroot|pivot_root|namespaces?|p?trace|strace|ptrace|keyctl|add_key|request_key|bpf|perf|perf_event_open|io_uring\w*|userfaultfd|mknod|set groups|setgroups|set[ug]id|raw socket|socket)\b/i;
 const NEVER_ALLOWED =
   /no new privileges|no permissions to create new namespace|effective uid is not 0|address family not supported|EAFNOSUPPORT|cross-device link|EXDEV|\bErrno (?:18|97)\b/i;
 const CHANGES_OWNER = /(?:ownership|chown).*(?:invalid argument|operation not permitted)|(?:EINVAL|EPERM).*chown/i;
 const DEVICE = /\/dev\/(?!fd\b|std|pts\b|tty\b|tcp\b|udp\b)[\w./-]+/;
 // They replace or remove an entry of a directory.
 const NEEDS_DIRECTORY =
-  /temporary file|\block\b|lock file|cannot remove|unlink|rmdir|rename|cannot move|(?:sym|hard |symbolic )link/i;
+  /temporary file|unable to remove target|\block\b|lock file|cannot remove|unlink|rmdir|rename|cannot move|(?:sym|hard |symbolic )link/i;
 const MAKES_DIRECTORY = /create (?:work tree )?dir|mkdir/i;
 // Python names the function in a line of its own.
 const PYTHON_MKDIR = /\b(?:mkdir|makedirs)\b/;
@@ -86,6 +86,9 @@ function findInLine(line: string, sandbox: SandboxPlan, cwd: string, whole: stri
     const guarded = sandbox.guarded.find((one) => found !== undefined && isWithin(one, found));
     const path = guarded ?? found;
     if (path !== undefined) {
+      if (ALWAYS_THERE.test(path)) return { what: 'operation', path: line.trim() };
+      // Of /sys, only the devices of the network are hidden.
+      if (path.startsWith('/sys/') && accessTo(sandbox.rules, path) === 'hidden') return { what: 'network' };
       if (isUnreadable(path, sandbox)) return { what: 'read', path };
       return { what: 'write', path, allow: guarded ?? toAllow(line, path, whole) };
     }
@@ -97,7 +100,10 @@ function findInLine(line: string, sandbox: SandboxPlan, cwd: string, whole: stri
   }
   if (sandbox.network !== true && lacksNetwork(line, sandbox)) return { what: 'network' };
   if (BUSY.test(line)) {
-    const path = pathsIn(line, cwd).find((one) => isMount(one, sandbox));
+    const paths = pathsIn(line, cwd);
+    const kept = paths.find((one) => ['hidden', 'read'].includes(sandbox.rules.get(one) ?? ''));
+    if (kept !== undefined) return { what: 'write', path: kept };
+    const path = paths.find((one) => isMount(one, sandbox));
     return path === undefined ? undefined : { what: 'write', path, allow: dirname(path) };
   }
   if (!NOT_FOUND.test(line)) return undefined;
