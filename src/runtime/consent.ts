@@ -91,7 +91,10 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
     new ToolError('needs_approval', `${tool.name} needs approval: ${reason}`, {
       hint,
       data: {
-        ...{ id, rule: verdict.rule, reason, ...(command === undefined ? {} : { command }) },
+        id,
+        rule: verdict.rule,
+        reason,
+        ...(command === undefined ? {} : { command }),
         ...(verdict.changes ? { changes: verdict.changes } : {}),
       },
     });
