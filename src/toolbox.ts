@@ -133,7 +133,7 @@ export function createFixedWorkspace(workdir: string, settings: Settings, world:
       places: [],
       libraries: [],
       roots: [],
-      servers: { servers: [], disabled: [], blocked: [], problems: [] },
+      servers: { servers: [], disabled: [], blocked: [], shadowed: [], problems: [] },
       secrets: [],
       hidden: [],
       problems: [],

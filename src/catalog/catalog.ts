@@ -101,12 +101,17 @@ export function createCatalog(options: CatalogOptions): Catalog {
       directories,
       audienceOf: (tool, listed) => (isRequested(tool, offer) ? 'all' : offered(tool, listed, snapshot)),
     });
-    const { tools, problems } = delegates.completeAll(
+    const { tools, problems, broken } = delegates.completeAll(
       merged.tools,
       directories.flatMap(({ skills }) => skills),
       snapshot,
     );
-    const listing = { ...merged, tools, problems: [...merged.problems, ...problems] };
+    const listing = {
+      ...merged,
+      tools,
+      problems: [...merged.problems, ...problems],
+      otherFiles: [...merged.otherFiles, ...broken],
+    };
     if (offer.length === 0) known.set(snapshot, listing);
     return listing;
   };

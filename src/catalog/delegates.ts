@@ -1,6 +1,7 @@
 // Follows delegates: a tool that calls another one has the input of that one. Cycles are rejected.
 
 import { ToolError } from '../core/error.js';
+import type { Origin } from '../core/origin.js';
 import { type Problem, problemOf } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -14,12 +15,12 @@ export interface Delegates {
    * one of the tools changes. Throws `invalid_ref` if the delegate is missing or in a cycle (RES-15).
    */
   complete(tool: Tool, snapshot: Snapshot): Tool;
-  /** Completes the tools of a listing. A tool whose delegate is missing becomes a problem. */
+  /** Completes the tools of a listing. A tool whose delegate is missing becomes a problem; `broken` are their origins. */
   completeAll(
     tools: readonly Tool[],
     skills: readonly Skill[],
     snapshot: Snapshot,
-  ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[] };
+  ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[]; readonly broken: readonly Origin[] };
 }
 
 /** `seek` returns the tool of a reference without following delegates, or undefined. */
@@ -62,17 +63,19 @@ export function createDelegates(seek: (ref: string, snapshot: Snapshot) => Tool 
       // By the names of skills, because reading the action of a tool of a shipped index reads its file.
       const delegating = new Set(skills.filter(({ delegate }) => delegate !== null).map(({ name }) => name));
       const problems: Problem[] = [];
-      if (delegating.size === 0) return { tools, problems };
+      const broken: Origin[] = [];
+      if (delegating.size === 0) return { tools, problems, broken };
       const listed = tools.flatMap((tool) => {
         if (!delegating.has(tool.name)) return [tool];
         try {
           return [complete(tool, snapshot)];
         } catch (error) {
           problems.push(problemOf(error, pathOf(tool)));
+          broken.push(tool.origin);
           return [];
         }
       });
-      return { tools: listed, problems };
+      return { tools: listed, problems, broken };
     },
   };
 }

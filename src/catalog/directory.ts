@@ -5,7 +5,7 @@ import { join, sep } from 'node:path';
 import { systemReason, toToolError } from '../core/error.js';
 import type { FileState, Format, FormatSnapshot, ModuleOffer } from '../core/format.js';
 import { compileGlob, type Glob } from '../core/glob.js';
-import type { FileIdentity, Place } from '../core/origin.js';
+import { type FileIdentity, type Origin, type Place, toOrigin } from '../core/origin.js';
 import { type Problem, toProblem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { World } from '../core/snapshot.js';
@@ -13,6 +13,7 @@ import { compareText } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { isSettled, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
+import { toFileUri } from '../files/within.js';
 import type { Directory, DirectoryListing, DirectoryState, Entry } from './entry.js';
 import type { IndexFile } from './index-file.js';
 
@@ -114,7 +115,7 @@ function createCache({ place, format, world, index }: DirectoryOptions, reader: 
   return {
     list(snapshot: FormatSnapshot): DirectoryListing {
       const current = refresh(snapshot);
-      listing ??= toListing(current);
+      listing ??= toListing(current, place, format);
       return listing;
     },
     /** Returns an entry that was read in this process and did not change since. */
@@ -167,20 +168,23 @@ function toDeclared({ entries }: DirectoryState): Map<string, string> {
   return declared;
 }
 
-function toListing(state: DirectoryState | undefined): DirectoryListing {
+function toListing(state: DirectoryState | undefined, place: Place, format: Format): DirectoryListing {
   const tools: Tool[] = [];
   const skills: Skill[] = [];
   const offers: ModuleOffer[] = [];
   const problems: Problem[] = [];
-  for (const { reading } of state?.entries.values() ?? []) {
+  const otherFiles: Origin[] = [];
+  for (const { name, reading } of state?.entries.values() ?? []) {
     if (reading === undefined) continue;
     tools.push(...reading.tools);
     skills.push(...(reading.skills ?? []));
     offers.push(...(reading.offers ?? []));
     problems.push(...reading.problems);
+    if (reading.tools.length === 0 && (reading.unread || (reading.offers ?? []).length > 0))
+      otherFiles.push(toOrigin(format.shownAs ?? format.name, toFileUri(join(place.directory, name)), place));
   }
   tools.sort((a, b) => compareText(a.name, b.name));
-  return { tools, skills, offers, problems };
+  return { tools, skills, offers, problems, otherFiles };
 }
 
 interface DirectoryReader {
@@ -292,7 +296,7 @@ function toRefused(identity: FileIdentity, problem: Problem): DirectoryState {
     name: '.',
     states: [undefined],
     settled: false,
-    reading: { tools: [], problems: [problem] },
+    reading: { tools: [], problems: [problem], unread: true },
     indexed: false,
     leaves: true,
   };

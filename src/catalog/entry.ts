@@ -1,7 +1,7 @@
 // What is known of a directory and its entries.
 
 import type { FileState, Format, FormatSnapshot, ModuleOffer, Reading } from '../core/format.js';
-import type { FileIdentity, Place } from '../core/origin.js';
+import type { FileIdentity, Origin, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Tool } from '../core/tool.js';
@@ -38,6 +38,8 @@ export interface DirectoryListing {
   readonly skills: readonly Skill[];
   readonly offers: readonly ModuleOffer[];
   readonly problems: readonly Problem[];
+  /** Files without known tools that may offer something: not loaded, not read, or with resources and prompts only. */
+  readonly otherFiles: readonly Origin[];
 }
 
 /** A directory as seen by one format: cached, and compared with the files on every use. */

@@ -2,6 +2,7 @@
 
 import type { Upstream } from '../core/format.js';
 import { withoutReservedTags } from '../core/name.js';
+import type { Origin } from '../core/origin.js';
 import { type Problem, withoutRepeats } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import { compareText } from '../core/text.js';
@@ -24,6 +25,8 @@ export interface Listing extends Listed {
   readonly tools: readonly Tool[];
   readonly shadowed: readonly ShadowedTool[];
   readonly problems: readonly Problem[];
+  /** Files whose tools are not listed, but may be later. */
+  readonly otherFiles: readonly Origin[];
   /** Built-in tools that are not listed for everyone. */
   readonly unlisted: readonly Tool[];
   /** The unlisted tools that models see. */
@@ -87,7 +90,17 @@ export function mergeListing(parts: ListingParts): Listing {
     problems.push(...listing.problems);
   }
   for (const tool of parts.yielding) addBuiltin(tool);
-  return { tools, shadowed, problems: withoutRepeats(problems), skills, hasBackground, unlisted, forModels };
+  const otherFiles = parts.directories.flatMap((listing) => listing.otherFiles);
+  return {
+    tools,
+    shadowed,
+    problems: withoutRepeats(problems),
+    otherFiles,
+    skills,
+    hasBackground,
+    unlisted,
+    forModels,
+  };
 }
 
 /** Removes reserved tags from a tool of any format (RES-31). */

@@ -1,7 +1,8 @@
 // What trust in a workspace lets models run: its tools and servers. Starts nothing.
 
+import type { Origin } from '../core/origin.js';
 import { quoteOutside, spellOut } from '../core/text.js';
-import { needsTrust, type Tool } from '../core/tool.js';
+import { needsTrust } from '../core/tool.js';
 import { fromFileUri } from '../files/within.js';
 import type { NodeToolbox } from '../node.js';
 import { describeServer } from '../upstream/entries/mask.js';
@@ -29,20 +30,22 @@ const MAX_SHOWN = 2000;
 /** Lists what models may run once the workspace is trusted. */
 export async function findRunnable(toolbox: NodeToolbox): Promise<Runnable> {
   const short = (path: string): string => shortPath(path, toolbox);
-  const listed = (await toolbox.list({ knownOnly: true, hidden: true })).filter(needsTrust);
-  const servers = toolbox.state.upstreams
-    .states()
-    .filter(({ server, state: now }) => server.owner === 'workspace' && now !== 'off' && now !== 'blocked')
-    .map(({ server }) => ({ name: server.name, target: describeServer(server), file: short(server.place.file) }));
-  const isOfServer = ({ origin }: Tool): boolean => servers.some(({ name }) => name === origin.server);
-  const tools = listed
-    .filter((tool) => !isOfServer(tool))
-    .map(({ name, origin }) => ({
-      name,
-      format: origin.format,
-      file: origin.uri === null ? '' : short(fromFileUri(origin.uri) ?? origin.uri),
-    }));
-  return { tools, servers };
+  const fileOf = ({ uri }: Origin): string => (uri === null ? '' : short(fromFileUri(uri) ?? uri));
+  const used = toolbox.state.upstreams.states().filter(({ state: now }) => now !== 'off' && now !== 'blocked');
+  const servers = [...used.map(({ server }) => server), ...toolbox.state.snapshot().servers.shadowed]
+    .filter(({ owner }) => owner === 'workspace')
+    .map((server) => ({ name: server.name, target: describeServer(server), file: short(server.place.file) }));
+  const { tools, denied, shadowed, otherFiles } = await toolbox.catalog.survey({ now: true });
+  // Also those that are not found by their name now: once modules are loaded, they may have other names.
+  const listed = [...tools, ...[...denied, ...shadowed].map(({ tool }) => tool)]
+    .filter((tool) => needsTrust(tool) && tool.origin.configuredBy === undefined)
+    .map(({ name, origin }) => ({ name, format: origin.format, file: fileOf(origin) }));
+  const others = otherFiles
+    .filter(({ owner }) => owner === 'workspace')
+    .map((origin) => ({ name: fileOf(origin), format: origin.format, file: fileOf(origin) }));
+  // Several formats report a file that they cannot read.
+  const unknown = new Map(others.map((other) => [other.file, other]));
+  return { tools: [...listed, ...unknown.values()], servers };
 }
 
 /** Returns what a workspace has before something is created in it; undefined if there is nothing to trust yet. */

@@ -30,6 +30,8 @@ export interface Reading {
   readonly files?: readonly string[];
   /** More may be known later although no file changed: read again next time. */
   readonly pending?: boolean;
+  /** The file was not loaded or not read, so what it offers is not known. */
+  readonly unread?: boolean;
 }
 
 /** Returns the reading of a file that cannot be used. */

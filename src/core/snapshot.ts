@@ -56,6 +56,8 @@ export interface ConfiguredServers {
   readonly disabled: readonly ServerEntry[];
   /** Those that no list of the configuration allows (POL-41). */
   readonly blocked: readonly BlockedServer[];
+  /** Those that are not used, because others of their name take precedence. */
+  readonly shadowed: readonly ServerEntry[];
   readonly problems: readonly Problem[];
 }
 

@@ -10,6 +10,7 @@ import type { ToolError } from './error.js';
 import type { Observer } from './event.js';
 import type { Json } from './json.js';
 import type { EnteredLabel } from './label.js';
+import type { Origin } from './origin.js';
 import type { Plan, Variables } from './plan.js';
 import type { Problem } from './problem.js';
 import type { Prompt, Resource, SkillOffer } from './resource.js';
@@ -192,6 +193,11 @@ export interface Survey {
   readonly denied: readonly DeniedTool[];
   /** Tools that are hidden by others of the same name. */
   readonly shadowed: readonly ShadowedTool[];
+  /**
+   * Files whose tools are not known, but may be later: modules that were not loaded, links out of a workspace that is not
+   * trusted, and skills whose delegate is missing; also modules that have resources and prompts only.
+   */
+  readonly otherFiles: readonly Origin[];
   /** What is wrong with files. */
   readonly problems: readonly Problem[];
   /** All skills. */

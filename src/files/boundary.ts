@@ -77,7 +77,7 @@ export function readWithin(format: Format, entry: string, place: Place, snapshot
   const [refused] = trace.refused;
   if (refused === undefined) return { reading, leaves: trace.leaves };
   const problems = [toDeparture(refused, place.boundary)];
-  return { reading: { tools: [], problems, states: [undefined] }, leaves: true };
+  return { reading: { tools: [], problems, states: [undefined], unread: true }, leaves: true };
 }
 
 function contained(path: string, { directory }: Boundary): string | undefined {

@@ -64,7 +64,7 @@ export function surveyCatalog(
   snapshot: Snapshot,
   caller: Caller,
 ): Survey {
-  const { tools, shadowed, problems, skills, unlisted } = catalog.list(snapshot);
+  const { tools, shadowed, otherFiles, problems, skills, unlisted } = catalog.list(snapshot);
   const narrowingOf = above(cascade, skills, snapshot);
   // A main skill that is also on the search path was reported there.
   const inherited = cascade
@@ -73,6 +73,7 @@ export function surveyCatalog(
   return {
     ...splitDenied(tools, caller, snapshot, narrowingOf),
     shadowed,
+    otherFiles,
     skills,
     unlisted: splitDenied(unlisted, caller, snapshot, narrowingOf).tools,
     problems: [...snapshot.problems, ...problems, ...inherited, ...(references?.problems(skills, snapshot) ?? [])],

@@ -76,12 +76,12 @@ export function createModuleFormat(options: ModuleFormatOptions): Format {
     const known = descriptions.get(key);
     if (known !== undefined) return { ...base, ...toReading(known, source, place) };
     if (place.owner === 'workspace' && !snapshot?.trusted)
-      return { ...base, ...toUnknown(source, place), pending: true };
+      return { ...base, ...toUnknown(source, place), pending: true, unread: true };
     const failure = failures.get(key);
     if (failure !== undefined && world.monotonic() < failure.retryAt)
       return { ...base, ...toReading(failure.description, source, place), pending: true };
     pending.set(key, source);
-    return { ...base, tools: [], problems: [], pending: true };
+    return { ...base, tools: [], problems: [], pending: true, unread: true };
   };
 
   const describeOne = async (key: string, source: ModuleFiles, snapshot: FormatSnapshot): Promise<void> => {

@@ -17,7 +17,7 @@ import { type NamedTools, toTools } from './to-tools.js';
 const FILE = /^[^.].*\.openapi\.(?:json|ya?ml)$/i;
 const ANY_FILE = /^[^.].*\.(?:json|ya?ml)$/i;
 const NONE: HttpSettings = {};
-const NOT_YET: Reading = { tools: [], problems: [], states: [undefined], pending: true };
+const NOT_YET: Reading = { tools: [], problems: [], states: [undefined], pending: true, unread: true };
 
 /** Whether a file of a tools directory is a document. */
 export function isDocument(name: string): boolean {

@@ -162,6 +162,7 @@ function joinServers(
   readings: readonly ServersReading[],
 ): ConfiguredServers {
   const byName = new Map<string, ServerEntry>();
+  const shadowed: ServerEntry[] = [];
   const problems: Problem[] = [];
   const all = [
     ...configured.filter(({ owner }) => owner === 'user'),
@@ -171,7 +172,10 @@ function joinServers(
   for (const entry of all) {
     const first = byName.get(entry.name);
     if (first === undefined) byName.set(entry.name, entry);
-    else problems.push(toShadowed(entry, first));
+    else {
+      shadowed.push(entry);
+      problems.push(toShadowed(entry, first));
+    }
   }
   const isOff = ({ name, disabled }: ServerEntry): boolean => disabled === true || off.includes(name);
   // `wield connect` adds wield itself to files that are read here too.
@@ -182,6 +186,7 @@ function joinServers(
     servers: servers.filter((entry) => !isOff(entry)),
     disabled: servers.filter(isOff),
     blocked: [],
+    shadowed,
     problems: [...readings.flatMap((reading) => reading.problems), ...problems],
   };
 }

@@ -204,7 +204,7 @@ spec('RES-10', 'applies the policy to callback references', async () => {
 spec('HLP-6 HLP-8', 'emptyGlobals returns a new empty toolbox each time', async () => {
   const toolbox = emptyGlobals();
   const { unlisted, ...survey } = await toolbox.catalog.survey();
-  expect(survey).toEqual({ tools: [], denied: [], shadowed: [], problems: [], skills: [] });
+  expect(survey).toEqual({ tools: [], denied: [], shadowed: [], otherFiles: [], problems: [], skills: [] });
   // These can be called by name.
   expect(unlisted.map(({ name }) => name)).toEqual(['run_code', 'complete_task', 'fail_task', 'wait_task']);
   registerTool(toolbox, { name: 'a', fn: () => 'a' });

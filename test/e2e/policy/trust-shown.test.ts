@@ -1,12 +1,13 @@
 // Trust: what is shown before it is given, and what `init` and `new` do where something is already there.
 
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { createAskingWorkspace } from '../../support/approvals.js';
 import { logRecords } from '../../support/audit.js';
 import { json, wield } from '../../support/cli.js';
 import { connectAsking } from '../../support/clients.js';
+import { moduleText } from '../../support/modules.js';
 import { hasPty, wieldAtTerminal } from '../../support/pty.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -62,6 +63,71 @@ describe('wield trust', () => {
     },
     60_000,
   );
+});
+
+const SCRIPT = '#!/bin/sh\n# @description Says hi.\necho hi\n';
+const MODULE = moduleText('evil', '() => 1');
+
+describe('the review of a workspace', () => {
+  // By file: what hides it, and the name that it is shown by.
+  const HIDDEN: Record<string, [files: Record<string, string>, name: string]> = {
+    '.agents/tools/hi': [{ '.agents/tools/hi.tool.mjs': MODULE }, 'hi'],
+    '.agents/tools/hi.tool.mjs': [{ '.agents/tools/hi': SCRIPT }, 'hi'],
+    '.agents/tools/group/hi.tool.mjs': [{ '.agents/tools/hi.tool.mjs': MODULE }, 'hi'],
+    '.agents/tools/denied': [{ '.agents/config.toml': 'allowed-tools = "* denied($deny)"\n' }, 'denied'],
+    '.agents/tools/near': [{ '.mcp.json': JSON.stringify({ mcpServers: { local: { command: 'true' } } }) }, 'near'],
+    '../home/.agents/mcp.json': [{ '.mcp.json': JSON.stringify(SERVER) }, 'far'],
+    'skills/other/SKILL.md': [{ '.agents/tools/m.tool.mjs': MODULE }, 'skills/other/SKILL.md'],
+  };
+  for (const stem of ['read me', 'ü', 'a.b', '-dash', 'x'.repeat(70)]) {
+    const file = `.agents/tools/${stem}.tool.mjs`;
+    HIDDEN[file] = [{}, file];
+  }
+  const contentOf = (file: string): string => {
+    if (file.endsWith('.mjs')) return MODULE;
+    if (file.endsWith('.json')) return JSON.stringify({ mcpServers: { far: { command: 'true' } } });
+    if (file.endsWith('.md')) return '---\nname: other\ndescription: O.\nmetadata:\n  delegate: evil\n---\n';
+    return SCRIPT;
+  };
+  for (const [file, [others, name]] of Object.entries(HIDDEN))
+    spec('POL-33', `has ${file}, hidden by ${Object.keys(others).join() || 'its name'}`, async () => {
+      const workspace = createWorkspace();
+      for (const [path, text] of Object.entries({ ...others, [file]: contentOf(file) }))
+        chmodSync(workspace.write(path, text), 0o755);
+      const shown = file.startsWith('..') ? '.mcp.json' : file;
+      const { tools, files, servers } = json(await wield(workspace, ['trust', '--dry-run', '--json']));
+      expect([...files, ...servers]).toContainEqual(expect.objectContaining({ name, file: shown }));
+      expect([...tools, ...servers.map((server: { name: string }) => server.name)]).toContain(name);
+      expect((await wield(workspace, ['trust', '--dry-run'])).stdout).toContain(shown);
+      expect((await wield(workspace, ['new', 'greet'])).stdout).toContain('wield trust');
+      expect(trustFile(workspace)).toBe(false);
+    });
+
+  spec('POL-33 RES-46', 'has links out of it, of files and directories', async () => {
+    const workspace = createWorkspace();
+    workspace.write('../elsewhere/SKILL.md', '---\nname: elsewhere\ndescription: E.\n---\n');
+    workspace.write('.agents/tools/greet', SCRIPT);
+    const outside = join(workspace.dir, '..', 'elsewhere');
+    symlinkSync(outside, join(workspace.dir, 'skills'));
+    symlinkSync(join(outside, 'SKILL.md'), join(workspace.dir, '.agents/tools/linked'));
+    const { files } = json(await wield(workspace, ['trust', '--dry-run', '--json']));
+    expect(files.map(({ file }: { file: string }) => file)).toEqual(
+      expect.arrayContaining(['skills', '.agents/tools/linked']),
+    );
+  });
+
+  spec('POL-33 MOD-33', 'has modules that have only resources, also those that were loaded before', async () => {
+    const workspace = createWorkspace();
+    const file = '.agents/tools/notes.tool.mjs';
+    const resource = "{ uri: 'notes://today', name: 'today', read: () => 'x' }";
+    workspace.write(file, `import { defineResource } from 'wield';\nexport const today = defineResource(${resource});`);
+    const review = async () => json(await wield(workspace, ['trust', '--dry-run', '--json'])).files;
+    expect(await review()).toEqual([{ name: 'notes', format: 'module', file }]);
+    await wield(workspace, ['trust', '--yes']);
+    await workspace.toolbox().list();
+    await wield(workspace, ['trust', '--revoke']);
+    expect(await review()).toEqual([{ name: file, format: 'module', file }]);
+  });
 });
 
 describe('wield init and wield new', () => {
