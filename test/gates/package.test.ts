@@ -236,7 +236,8 @@ export const double = defineTool({
     });
     const compile = async (files: string, flags: string): Promise<string> => {
       const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-      const args = `--strict --target es2023 --types node --noEmit ${flags} ${files}`.split(' ');
+      const args =
+        `--strict --exactOptionalPropertyTypes --target es2023 --types node --noEmit ${flags} ${files}`.split(' ');
       const ended = run(process.execPath, [compiler, ...args], { cwd: project, env });
       return (await ended.catch((error: { stdout: string }) => error)).stdout;
     };

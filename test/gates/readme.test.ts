@@ -72,7 +72,10 @@ describe('programs', () => {
     const { project, env } = createStage(afterAll);
     writeFileSync(join(project, 'package.json'), '{ "type": "module" }');
     for (const [at, { text }] of programs.entries()) writeFileSync(join(project, source(at)), text);
-    const flags = '--strict --skipLibCheck --module nodenext --target es2023 --types node --checkers 1'.split(' ');
+    // As `tsc --init` writes it.
+    const init =
+      '--strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --verbatimModuleSyntax --isolatedModules --moduleDetection force --skipLibCheck --module nodenext';
+    const flags = `${init} --target es2023 --types node --checkers 1`.split(' ');
     const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
     const files = programs.map((_, at) => source(at));
     await run(process.execPath, [compiler, ...flags, ...files], { cwd: project, env }).catch((error) => {

@@ -101,9 +101,9 @@ export interface ToolDefinition<
   /** Parameters that need no flag on a command line, in order; an array must be last (MOD-21). */
   readonly cli?: { readonly positional?: readonly string[] };
   /** Schema of the input object; no parameters if absent. */
-  readonly inputSchema?: Input;
+  readonly inputSchema?: Input | undefined;
   /** Schema of the returned value, which is validated and types the result. */
-  readonly outputSchema?: Output;
+  readonly outputSchema?: Output | undefined;
   // A method, so that an author may annotate the input of a JSON Schema more narrowly.
   /** Receives the parsed input: typed by a library's schema, unknown with a JSON Schema. */
   execute(input: ParsedInput<Input>, context: ToolContext): ResultFor<Output>;
