@@ -30,6 +30,8 @@ export function lower(json: JsonSchema, profile: Profile, { strict = false } = {
     ? { type: 'object', properties: { [WRAPPED]: plain }, required: [WRAPPED], additionalProperties: false }
     : plain;
   const renames = findRenames(whole, profile.propertyName);
+  const described = wrapped ? { properties: { [WRAPPED]: json } } : json;
+  const rename = (value: Json, back: boolean): Json => renameKeys(value, [described], { renames, root: json, back });
   const closed = wrapped || isClosed(json);
   const renamed = renameSchema(whole, renames);
   const root = flattenRoot(renamed, closed);
@@ -46,11 +48,11 @@ export function lower(json: JsonSchema, profile: Profile, { strict = false } = {
         }) as Lowering['schema'],
     strict: codec !== undefined,
     restore: (args) => {
-      const restored = renameKeys(codec?.restore(args) ?? args, renames);
+      const restored = rename(codec?.restore(args) ?? args, true);
       return wrapped && isRecord(restored) && Object.hasOwn(restored, WRAPPED) ? (restored[WRAPPED] as Json) : restored;
     },
     encode: (input) => {
-      const renamed = renameKeys(wrapped ? { [WRAPPED]: input } : input, renames);
+      const renamed = rename(wrapped ? { [WRAPPED]: input } : input, false);
       return codec?.encode(renamed) ?? renamed;
     },
   };

@@ -61,6 +61,48 @@ const PICTURE = defineTool({
 
 const TEN = [() => ({ calls: [{ name: 'note--add', args: { a: 4, b: 6 } }] }), () => ({ text: 'Ten.' })];
 
+const word = { type: 'string' };
+const RENAMED: Record<string, [schema: Record<string, unknown>, sent: Json, received: Json]> = {
+  'free-form objects': [
+    { properties: { $id: word, document: { type: 'object' } } },
+    { _id: 'a', document: { _id: '42', deep: [{ _id: 1 }] } },
+    { $id: 'a', document: { _id: '42', deep: [{ _id: 1 }] } },
+  ],
+  'undeclared keys': [
+    { properties: { a: { type: 'object', properties: { $id: word } } }, additionalProperties: true },
+    { a: { _id: 'x' }, _id: 'y' },
+    { a: { $id: 'x' }, _id: 'y' },
+  ],
+  'items, branches and references': [
+    {
+      properties: { trees: { type: 'array', items: { $ref: '#/$defs/tree' } }, map: { type: 'object' } },
+      $defs: {
+        tree: {
+          allOf: [{ type: 'object' }],
+          anyOf: [{ properties: { $id: word } }, { properties: { more: { type: 'array' } } }],
+          properties: { under: { $ref: '#/$defs/tree' }, data: { type: 'object', additionalProperties: word } },
+        },
+      },
+    },
+    { trees: [{ _id: 'a', under: { _id: 'b', data: { _id: 'c' } } }], map: { _id: 'd' } },
+    { trees: [{ $id: 'a', under: { $id: 'b', data: { _id: 'c' } } }], map: { _id: 'd' } },
+  ],
+};
+for (const [what, [schema, sent, received]] of Object.entries(RENAMED))
+  spec('SDK-2', `Anthropic: renames no keys that are data: ${what}`, async () => {
+    let got: unknown;
+    const inputSchema = { type: 'object', ...schema } as const;
+    const execute = (input: unknown) => {
+      got = input;
+      return 'done';
+    };
+    const toolbox = createToolbox({
+      tools: [{ name: 'put', description: 'P.', inputSchema, execute } as ToolDefinition],
+    });
+    await runAnthropicCall(toolbox, { type: 'tool_use', id: '1', name: 'put', input: sent });
+    expect(got).toEqual(received);
+  });
+
 describe('with its SDK', () => {
   spec('SDK-1 SDK-6', 'Anthropic: converts tools, a call and its result', async () => {
     const toolbox = createTools();
