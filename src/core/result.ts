@@ -82,6 +82,13 @@ export function findPartFault(parts: readonly unknown[]): string | undefined {
   return fault && formatFault(fault);
 }
 
+/** Returns what is wrong with the fields of the type of a part. Some servers write null for optional ones. */
+export function findTypeFault(parts: readonly unknown[]): string | undefined {
+  const bare = (value: unknown): unknown =>
+    isRecord(value) ? { ...value, annotations: undefined, _meta: undefined } : value;
+  return findPartFault(parts) && findPartFault(parts.map(bare));
+}
+
 /** A change of the input before validation (RUN-4). */
 export interface Repair {
   /** JSON Pointer to the changed value. */

@@ -7,7 +7,7 @@ import { CallController } from '../../core/call-controller.js';
 import { isToolError, ToolError, toToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import type { Plan } from '../../core/plan.js';
-import type { Output } from '../../core/result.js';
+import { findTypeFault, type Output } from '../../core/result.js';
 import { formatDuration } from '../../core/text.js';
 import { cancelled } from '../../core/time-limit.js';
 import {
@@ -162,9 +162,12 @@ function toServedCall(options: ChainOptions, { signal, timeLeftMs }: Runs): Serv
 }
 
 function assertOutput(value: unknown): Output {
-  if (isRecord(value) && Array.isArray(value.content) && (value.error === undefined || isToolError(value.error)))
-    return value as unknown as Output;
-  throw new TypeError('it did not return an output');
+  if (!isRecord(value) || !Array.isArray(value.content) || (value.error !== undefined && !isToolError(value.error)))
+    throw new TypeError('it did not return an output');
+  // MOD-31
+  const fault = findTypeFault(value.content);
+  if (fault !== undefined) throw new TypeError(`it returned ${fault}`);
+  return value as unknown as Output;
 }
 
 function failed({ name }: Step, { tool }: Plan, thrown: unknown): ToolError {

@@ -2,7 +2,7 @@
 
 import { isToolError, ToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject, toJson } from '../../core/json.js';
-import { findPartFault, type Output, type Part, textOf } from '../../core/result.js';
+import { findPartFault, findTypeFault, type Output, type Part, textOf } from '../../core/result.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import type { RemoteAction } from '../../core/tool.js';
 
@@ -65,12 +65,10 @@ function readResult(name: string, value: unknown): Result {
   }
 }
 
-// Parts keep all their fields if the ones of their type are valid. Some servers write null for optional ones.
+// Parts keep all their fields if the ones of their type are valid.
 function readParts(name: string, member: string, parts: unknown): readonly Part[] {
   if (!Array.isArray(parts)) throw invalidResult(name, `${member} must be an array`);
-  const bare = (part: unknown): unknown =>
-    isRecord(part) ? { ...part, annotations: undefined, _meta: undefined } : part;
-  const fault = findPartFault(parts) && findPartFault(parts.map(bare));
+  const fault = findTypeFault(parts);
   if (fault !== undefined) throw invalidResult(name, fault);
   return parts as readonly Part[];
 }

@@ -1,6 +1,8 @@
 // Middleware around a run: what it sees, what it cannot change, and that nothing of it outlives its call.
 
 import { describe, expect, onTestFinished } from 'vitest';
+import { runAnthropicCall } from '../../../src/adapters/anthropic/index.js';
+import { runOpenAICall } from '../../../src/adapters/openai/index.js';
 import {
   createToolbox,
   defineTool,
@@ -163,6 +165,33 @@ describe('middleware', () => {
       expect(await error(name)).toMatchObject({ code: 'exec_failed' });
       expect((await error(name))?.hint).toContain('next()');
     }
+  });
+
+  for (const part of [{ type: 'foo' }, 'text', null, { type: 'text' }, { type: 'text', text: 5 }])
+    spec('RUN-9 MOD-31', `a malformed part is a failed result that names it: ${JSON.stringify(part)}`, async () => {
+      const toolbox = open({
+        tools: [echo],
+        middleware: [{ name: 'odd', run: (async () => ({ content: [part] })) as never }],
+      });
+      const result = await toolbox.call('echo', { text: 'a' });
+      expect(result.error).toMatchObject({
+        code: 'exec_failed',
+        message: expect.stringMatching(/middleware "odd": it returned content\[0\]/),
+        hint: expect.stringContaining('next()'),
+      });
+      const block = { type: 'tool_use', id: '1', name: 'echo', input: { text: 'a' } } as const;
+      expect(await runAnthropicCall(toolbox, block)).toMatchObject({ is_error: true });
+      expect(
+        await runOpenAICall(toolbox, { type: 'function_call', call_id: '1', name: 'echo', arguments: '{"text":"a"}' }),
+      ).toMatchObject({
+        output: expect.stringContaining('content[0]'),
+      });
+    });
+
+  spec('RUN-9', 'a part with null for what is optional, as some servers write it, is passed on', async () => {
+    const content = [{ type: 'text', text: 'a', annotations: null }];
+    const toolbox = open({ tools: [echo], middleware: [{ name: 'odd', run: (async () => ({ content })) as never }] });
+    expect(await toolbox.call('echo', {})).toMatchObject({ ok: true, content });
   });
 
   spec('RUN-9', 'each next is a run of its own, in a place of its own', async () => {
