@@ -26,8 +26,8 @@ export interface Speech {
   readonly text?: string;
   /** Arguments are an object, or raw text for APIs that send text. */
   readonly calls?: readonly { readonly name: string; readonly args: object | string }[];
-  /** Cut off at the token limit. */
-  readonly cut?: boolean;
+  /** Why it ended; `cut`: at the token limit. */
+  readonly reason?: string | null;
 }
 
 type Step = (seen: Seen) => Speech | Promise<Speech>;
@@ -94,7 +94,7 @@ const ANTHROPIC: Format = {
       ),
     };
   },
-  write: ({ text, calls = [], cut }, turn) => ({
+  write: ({ text, calls = [], reason }, turn) => ({
     id: `msg_${turn}`,
     type: 'message',
     role: 'assistant',
@@ -108,7 +108,8 @@ const ANTHROPIC: Format = {
         input: args,
       })),
     ],
-    stop_reason: cut ? 'max_tokens' : calls.length > 0 ? 'tool_use' : 'end_turn',
+    stop_reason:
+      reason === 'cut' ? 'max_tokens' : reason !== undefined ? reason : calls.length > 0 ? 'tool_use' : 'end_turn',
     stop_sequence: null,
     usage: { input_tokens: 1, output_tokens: 1 },
   }),
@@ -131,7 +132,7 @@ const CHAT: Format = {
       ),
     };
   },
-  write: ({ text, calls = [], cut }, turn) => ({
+  write: ({ text, calls = [], reason }, turn) => ({
     id: `chatcmpl-${turn}`,
     object: 'chat.completion',
     created: 1,
@@ -139,7 +140,8 @@ const CHAT: Format = {
     choices: [
       {
         index: 0,
-        finish_reason: cut ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop',
+        finish_reason:
+          reason === 'cut' ? 'length' : reason !== undefined ? reason : calls.length > 0 ? 'tool_calls' : 'stop',
         logprobs: null,
         message: {
           role: 'assistant',
@@ -182,11 +184,11 @@ const RESPONSES: Format = {
       ),
     };
   },
-  write: ({ text, calls = [], cut }, turn) => ({
+  write: ({ text, calls = [], reason }, turn) => ({
     id: `resp_${turn}`,
     object: 'response',
     created_at: 1,
-    status: cut ? 'incomplete' : 'completed',
+    status: reason === 'cut' ? 'incomplete' : reason !== undefined ? reason : 'completed',
     error: null,
     model: 'scripted',
     output: [
@@ -229,7 +231,7 @@ const OLLAMA: Format = {
       open: asked.slice(results.length),
     };
   },
-  write: ({ text = '', calls = [], cut }) => ({
+  write: ({ text = '', calls = [], reason }) => ({
     model: 'scripted',
     created_at: '2026-11-15T06:00:00Z',
     message: {
@@ -240,7 +242,7 @@ const OLLAMA: Format = {
         : { tool_calls: calls.map(({ name, args }) => ({ function: { name, arguments: args } })) }),
     },
     done: true,
-    done_reason: cut ? 'length' : 'stop',
+    done_reason: reason === 'cut' ? 'length' : reason !== undefined ? reason : 'stop',
   }),
 };
 

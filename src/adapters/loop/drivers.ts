@@ -31,8 +31,8 @@ export interface ModelReply {
   readonly messages: readonly Message[];
   readonly calls: readonly ModelCall[];
   readonly text: string;
-  /** Cut off at the token limit, so the arguments of its calls may be incomplete. */
-  readonly truncated: boolean;
+  /** Why it was cut off, in the provider's word, so the arguments of its calls may be incomplete. */
+  readonly cutOff: string | undefined;
   /** The provider paused and expects to be called again. */
   readonly paused?: boolean;
 }
@@ -44,6 +44,18 @@ export interface Driver {
   send(request: ModelRequest): Promise<ModelReply>;
   /** Returns the messages with the results of the calls. */
   toMessages(calls: readonly ModelCall[], results: readonly ModelCallResult[]): readonly Message[];
+}
+
+// Those of all providers, as compatible servers use the words of others. A missing or unknown reason counts as complete:
+// such servers would run nothing otherwise.
+const CUT_OFF: ReadonlySet<unknown> = new Set([
+  ...['max_tokens', 'model_context_window_exceeded', 'refusal'],
+  ...['length', 'content_filter', 'incomplete', 'failed', 'cancelled'],
+  ...['model_length', 'insufficient_system_resource', 'error'],
+]);
+
+function cutOffBy(reason: string | null | undefined): string | undefined {
+  return reason && CUT_OFF.has(reason) ? reason : undefined;
 }
 
 type Create = (body: never, options?: never) => PromiseLike<unknown>;
@@ -132,7 +144,7 @@ function createAnthropicDriver(client: AnthropicClient, toolbox: Toolbox, option
         messages: [{ role: 'assistant', content }],
         calls: uses.map(({ id, name, input }) => ({ id: String(id), name: String(name), args: input })),
         text: textOf(content, 'text'),
-        truncated: reason === 'max_tokens',
+        cutOff: cutOffBy(reason),
         paused: reason === 'pause_turn',
       };
     },
@@ -157,7 +169,7 @@ function toChatReply(message: ChatMessage, reason: string | null | undefined): M
     name: called?.name ?? '',
     args: called?.arguments ?? '',
   }));
-  return { messages: [message], calls, text: message.content ?? '', truncated: reason === 'length' };
+  return { messages: [message], calls, text: message.content ?? '', cutOff: cutOffBy(reason) };
 }
 
 function createChatDriver(client: OpenAIChatClient, toolbox: Toolbox, options: DriverOptions): Driver {
@@ -202,7 +214,7 @@ function createResponsesDriver(client: OpenAIResponsesClient, toolbox: Toolbox, 
         messages: output,
         calls: called.map(({ call_id, name, arguments: args }) => ({ id: String(call_id), name: String(name), args })),
         text: textOf(contents, 'output_text'),
-        truncated: status === 'incomplete',
+        cutOff: cutOffBy(status),
       };
     },
     toMessages: (calls, results) =>

@@ -125,25 +125,29 @@ export async function runChatTurn<M extends object = Message>({
 // In parallel, with results in order. A call never throws, so every call gets a result (SDK-4).
 function runCalls(
   { adapter }: Driver,
-  { calls, truncated }: ModelReply,
+  { calls, cutOff }: ModelReply,
   options: LoopCallOptions,
 ): Promise<ModelCallResult[]> {
   return Promise.all(
-    calls.map(async ({ name, args }) => (truncated ? { result: NOT_RUN } : adapter.call(name, args, options))),
+    calls.map(async ({ name, args }) =>
+      cutOff === undefined ? adapter.call(name, args, options) : { result: notRun(cutOff) },
+    ),
   );
 }
 
 // Incomplete arguments can be valid and mean something else.
-const NOT_RUN: ToolResult = {
-  ok: false,
-  content: [],
-  error: {
-    code: 'invalid_input',
-    message: 'the message was cut off at its token limit, so its calls were not run',
-    hint: 'call again with shorter arguments or fewer calls at once',
-  },
-  meta: { durationMs: 0 },
-};
+function notRun(reason: string): ToolResult {
+  return {
+    ok: false,
+    content: [],
+    error: {
+      code: 'invalid_input',
+      message: `the message was cut off (${reason}), so its calls were not run`,
+      hint: 'call again with shorter arguments or fewer calls at once',
+    },
+    meta: { durationMs: 0 },
+  };
+}
 
 // Resolves to undefined when the signal is aborted, also if the client ignores it.
 async function untilAborted<T>(send: () => Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {

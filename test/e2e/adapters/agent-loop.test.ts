@@ -3,7 +3,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type AgentLoopOptions, type LoopResult, runAgentLoop, runChatTurn } from '../../../src/adapters/loop/index.js';
+import {
+  type AgentLoopOptions,
+  type LoopResult,
+  type Provider,
+  runAgentLoop,
+  runChatTurn,
+} from '../../../src/adapters/loop/index.js';
 import { createToolbox, defineTool } from '../../../src/index.js';
 import { type ModelServer, type Script, serveModel } from '../../support/model-server.js';
 import { until } from '../../support/server.js';
@@ -211,7 +217,7 @@ describe.each(VENDORS)('$name', (vendor) => {
   spec('SDK-4', 'does not run calls of a truncated message', async () => {
     const workspace = createOffice();
     await drive(vendor, workspace, [
-      () => ({ calls: [{ name: 'deploy', args: { branch: 'test' } }], cut: true }),
+      () => ({ calls: [{ name: 'deploy', args: { branch: 'test' } }], reason: 'cut' }),
       ({ results }) => {
         expect(results[0]).toMatchObject({ isError: true, text: expect.stringContaining('cut off') });
         return { text: 'I see.' };
@@ -219,6 +225,31 @@ describe.each(VENDORS)('$name', (vendor) => {
     ]);
     expect(existsSync(join(workspace.dir, 'ran'))).toBe(false);
   });
+
+  const INCOMPLETE: Record<Provider, readonly string[]> = {
+    anthropic: ['model_context_window_exceeded', 'refusal'],
+    openai: ['content_filter', 'model_length'],
+    'openai-responses': ['failed', 'cancelled'],
+    ollama: ['error'],
+  };
+  for (const [reason, runs] of [
+    ...INCOMPLETE[vendor.provider].map((word) => [word, false] as const),
+    ...['a word of another server', null].map((word) => [word, true] as const),
+  ])
+    spec('SDK-4', `${runs ? 'runs' : 'does not run'} calls of a message that ended by ${reason}`, async () => {
+      const workspace = createOffice();
+      await drive(vendor, workspace, [
+        () => ({ calls: [{ name: 'greet', args: { who: 'Ada' } }], reason }),
+        ({ results }) => {
+          expect(results[0]).toEqual(
+            runs
+              ? { isError: false, text: 'Hello, Ada\n' }
+              : { isError: true, text: expect.stringContaining(`cut off (${reason})`) },
+          );
+          return { text: 'I see.' };
+        },
+      ]);
+    });
 
   test('asks for approval, with the model as the caller', async () => {
     const workspace = createOffice();
