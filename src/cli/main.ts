@@ -14,6 +14,8 @@ if (argv.length === 1 && (first === 'version' || first === '--version' || first 
   print(`${WIELD_VERSION}\n`);
 } else if (argv.length === 0 || (argv.length === 1 && (first === 'help' || first === '--help' || first === '-h'))) {
   void help();
+} else if (isTooOld(process.versions.node)) {
+  refuse(process.versions.node);
 } else {
   void start();
 }
@@ -25,6 +27,21 @@ function print(text: string): void {
     // The command writes it again and says what is wrong.
     void start();
   }
+}
+
+function isTooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < 20 || (major === 20 && minor < 19);
+}
+
+// CLI-42: before anything is loaded that an older Node does not have.
+function refuse(version: string): void {
+  const message = `wield needs Node 20.19, 22 or 24; this is ${version}`;
+  const hint = 'install a newer Node, for example with nvm install 24, and run it again';
+  const error = { code: 'unavailable', message, hint };
+  if (argv.includes('--json')) writeSync(1, `${JSON.stringify({ ok: false, schema: 1, error })}\n`);
+  else writeSync(2, `error  ${message}\n  hint  ${hint}\n`);
+  process.exitCode = 8;
 }
 
 async function help(): Promise<void> {

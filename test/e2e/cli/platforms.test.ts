@@ -50,6 +50,33 @@ spec('CLI-41', 'on Windows every command says that WSL is needed', async () => {
   await expect((async () => createNodeToolbox({ workdir: workspace.dir }))()).rejects.toThrow('Windows');
 });
 
+spec('CLI-42', 'on an older Node every command says which one is needed, and loads nothing else', async () => {
+  const workspace = createWorkspace();
+  const start = async (version: string, ...args: string[]) => {
+    // Names what is loaded after it.
+    const text = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });
+      process.on('exit', () => console.error(Object.keys(require.cache).filter((file) => file.includes('/cli/')).length));`;
+    const preload = workspace.write('preload.cjs', text);
+    const options = { cwd: workspace.dir, env: { ...workspace.env, PATH: process.env.PATH } };
+    const ran = promisify(execFile)(process.execPath, ['--require', preload, binary(), ...args], options);
+    return ran.catch((error: { code: number; stdout: string; stderr: string }) => error);
+  };
+  for (const version of ['16.20.2', '18.20.8', '20.18.3']) {
+    for (const args of [['list'], ['call', 'shell'], ['serve'], ['doctor']])
+      expect(await start(version, ...args)).toMatchObject({
+        code: 8,
+        stdout: '',
+        stderr: expect.stringMatching(
+          new RegExp(`^error  wield needs Node 20.19, 22 or 24; this is ${version}\n  hint  .+\n1\n$`),
+        ),
+      });
+    const { stdout } = await start(version, 'list', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, schema: 1, error: { code: 'unavailable' } });
+  }
+  for (const version of ['20.19.0', '22.0.0', '24.1.0', '30.0.0'])
+    expect(await start(version, 'list')).toMatchObject({ stdout: expect.stringContaining('wield init') });
+});
+
 spec('EXE-83', 'on macOS tools run, and doctor names what is missing', async () => {
   const workspace = createTools();
   pretend('darwin');
