@@ -7,6 +7,8 @@ import type { CallOptions, DoorOptions, Toolbox } from './core/toolbox.js';
 import { RUN_CODE } from './core/view.js';
 import { findFault } from './runtime/call-options.js';
 
+export type { ToolResult } from './core/result.js';
+
 /** Options of `runCode`. */
 export interface RunCodeOptions extends CallOptions {
   /** Further built-in tools that the program may call, by name or group. */

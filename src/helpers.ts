@@ -3,6 +3,7 @@
 import type { Toolbox } from './core/toolbox.js';
 import { createToolbox } from './toolbox.js';
 
+export type { JsonSchema } from './core/schema.js';
 export {
   type DirEntry,
   extractIgnore,
@@ -14,6 +15,9 @@ export {
 } from './core/search-path.js';
 export { type ArgumentPattern, parseSelectors, type Selector, type SelectorPolicy } from './core/selector.js';
 export { matchPattern, matchSelector, type SelectedTool } from './core/selector-match.js';
+export type { Skill } from './core/skill.js';
+export type { Tool } from './core/tool.js';
+export type { Toolbox } from './core/toolbox.js';
 export { ctxCwd, ctxHookTarget, ctxHookTrigger, ctxPaths, ctxTarget, findAuthority } from './extras/helpers/context.js';
 export {
   isMetaKey,
@@ -55,6 +59,7 @@ export type {
   SerializeOptions as SafeCloneOptions,
   SerializeOptions,
 } from './extras/helpers/serializer.js';
+export type { HookTrigger, ServedCall } from './runtime/middleware.js';
 
 /** Creates a toolbox without tools, caches and configuration, for tests (HLP-6). */
 export function emptyGlobals(): Toolbox {

@@ -83,6 +83,7 @@ import { createWorkspace } from './workspace/workspace.js';
 
 export type { AuditSink } from './audit/sinks.js';
 export type { SuspendedProgram } from './code/host/suspended.js';
+export type { DefinitionSchema, ToolDefinition } from './formats/module/define.js';
 export type { KnownNodeToolbox, NodeToolbox, NodeToolboxOptions, ToolboxState } from './node-toolbox.js';
 export type { Approval, ApprovalAdmin, LocalApprovals as ApprovalStore } from './policy/approvals.js';
 

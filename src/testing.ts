@@ -13,6 +13,13 @@ import { createContext, scopeStore } from './executors/shared/invoke.js';
 import type { NoOtherKeys, ToolDefinition } from './formats/module/define.js';
 import { createFunctionToolbox, QUIET, type ToolboxOptions } from './toolbox.js';
 
+export type { ToolContext, ToolUpstreams } from './core/context.js';
+export type { ErrorValue } from './core/error.js';
+export type { FailedResult, SuccessfulResult } from './core/result.js';
+export type { ContextStore } from './core/store.js';
+export type { KnownToolbox } from './core/toolbox.js';
+export type { DefinitionSchema, ToolDefinition } from './formats/module/define.js';
+
 /** Fakes of what a tool can reach. */
 export interface Fakes {
   /** The clock that durations and limits are measured by. */

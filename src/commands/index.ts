@@ -1,5 +1,6 @@
 // `wield/commands`: tools as command lines.
 
+export type { Problem } from '../core/problem.js';
 export { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
 export {
   type CommanderCommand,

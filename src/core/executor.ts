@@ -110,7 +110,9 @@ export interface Dispatcher {
 /** The plans of each kind of action. */
 type PlanOf = { readonly [P in Plan as P['kind']]: P };
 
+/** Plans and runs one kind of action. */
 export interface Executor<Kind extends Action['kind'] = Action['kind']> {
+  /** The kind of action. */
   readonly kind: Kind;
   /** Returns the SHA-256 over the definition and the bytes that will run (TOOL-7). Throws `integrity` if they changed. */
   digest(tool: Tool): string;

@@ -2,6 +2,7 @@
 
 import { isToolError } from './error.js';
 
+/** Something wrong in a file or a definition. */
 export interface Problem {
   /** `error`: the tool or skill is not available. `warning`: it is available, but should be fixed. */
   readonly severity: 'error' | 'warning';
@@ -15,7 +16,9 @@ export interface Problem {
   readonly pointer?: string;
   /** What code may compare; messages and hints are for people only. */
   readonly kind?: string;
+  /** What is wrong. */
   readonly message: string;
+  /** What to do next. */
   readonly hint: string;
 }
 

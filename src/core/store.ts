@@ -84,6 +84,7 @@ export interface Stores {
 
 /** The stores as given to a tool: documents of the workdir, and results of its caller's session. */
 export interface ContextStore {
+  /** The documents of the workdir. */
   readonly documents: DocumentStore;
   /** Undefined if the session has no result with this id. */
   openResult(id: string): Awaitable<StoredResult | undefined>;

@@ -1,5 +1,6 @@
 // All executors, one per kind of action.
 
+export type { Executor } from '../core/executor.js';
 export { createDelegateExecutor, type DelegateExecutorOptions } from './delegate/index.js';
 export { createFunctionExecutor, type FunctionExecutorOptions } from './function/index.js';
 export { createHttpExecutor, type HttpRunOptions } from './http/index.js';

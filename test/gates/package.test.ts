@@ -19,7 +19,7 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT } from '../support/documents.js';
-import { ALL_TESTS, some } from '../support/effort.js';
+import { ALL_TESTS, SAMPLED, some } from '../support/effort.js';
 import { finding, spec, testThorough } from '../support/spec.js';
 import { readStatements } from '../support/statements.js';
 
@@ -251,6 +251,22 @@ export const double = defineTool({
     ] as const)
       (way === 'nodenext' ? spec : spec.thorough)('SDK-13', `for ${way}`, async () => {
         expect(await compile(file, `${flags} --skipLibCheck`)).toBe('');
+      });
+
+    // Of a file that imports nothing else, because the compiler finds names in whatever a program imports.
+    for (const entry of some(entries, 5))
+      spec('SDK-13', `that a declaration of what ${entry} returns can name${SAMPLED}`, async () => {
+        const from = entry.replace(/^\./, 'wield');
+        const list = `import('${from}').then((all) => console.log(JSON.stringify(
+          Object.keys(all).map((name) => [name, typeof all[name] === 'function' && !/^class/.test(all[name])]))))`;
+        const { stdout } = await run(process.execPath, ['--eval', list], { cwd: project, env });
+        const lines = (JSON.parse(stdout) as [string, boolean][]).map(([name, isFunction]) => {
+          const call = `(...([] as unknown as Parameters<typeof all.${name}>))`;
+          return `export const ${name} = all.${name}${isFunction ? call : ''};`;
+        });
+        const file = `returned-${entry.replace(/\W+/g, '')}.mts`;
+        writeFileSync(join(project, file), [`import * as all from '${from}';`, ...lines].join('\n'));
+        expect(await compile(file, '--module nodenext --skipLibCheck --declaration')).toBe('');
       });
 
     testThorough('that need no others, but those of Node', async () => {

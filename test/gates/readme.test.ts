@@ -74,7 +74,7 @@ describe('programs', () => {
     for (const [at, { text }] of programs.entries()) writeFileSync(join(project, source(at)), text);
     // As `tsc --init` writes it.
     const init =
-      '--strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --verbatimModuleSyntax --isolatedModules --moduleDetection force --skipLibCheck --module nodenext';
+      '--strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --verbatimModuleSyntax --isolatedModules --moduleDetection force --declaration --skipLibCheck --module nodenext';
     const flags = `${init} --target es2023 --types node --checkers 1`.split(' ');
     const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
     const files = programs.map((_, at) => source(at));
