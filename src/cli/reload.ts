@@ -14,7 +14,7 @@ export interface ReloadOptions {
 }
 
 /**
- * Reports a configuration that becomes invalid, and valid again. Files are read again whenever they change, so that
+ * Reports a configuration that is or becomes invalid, and valid again. Files are read again whenever they change, so that
  * nothing has to be reloaded: SIGHUP says what is in effect. Returns a function that ends the reports.
  */
 export function reportReloads(call: VerbCall, toolbox: NodeToolbox, { what, onHangup }: ReloadOptions): () => void {
@@ -22,8 +22,7 @@ export function reportReloads(call: VerbCall, toolbox: NodeToolbox, { what, onHa
   const read = () => toolbox.state.configuration();
   const warn = (text: string): void => printWarning(terminal, text);
   const { serve: started } = read().settings;
-  const isUsed = started.auth.length + started.tokens.length > 0;
-  let { fault } = read();
+  let fault: string | undefined;
   let isTold = false;
   const compare = (): void => {
     const now = read();
@@ -31,13 +30,13 @@ export function reportReloads(call: VerbCall, toolbox: NodeToolbox, { what, onHa
       warn(`the configuration is invalid, so every call is denied: ${quoteOutside(now.fault, 500)}`);
     if (now.fault === undefined && fault !== undefined) terminal.err('  the configuration is valid again\n');
     fault = now.fault;
-    const { auth, tokens } = now.settings.serve;
     // What clients are told about logins does not change while the server runs.
-    const isOther = isUsed ? !isDeepStrictEqual(auth, started.auth) : auth.length + tokens.length > 0;
+    const isOther = !isDeepStrictEqual(now.settings.serve.auth, started.auth);
     if (isOther && !isTold && fault === undefined)
-      warn('the identity providers or users of [serve] changed: restart wield, so that clients learn of them');
+      warn('the identity providers of [serve] changed: restart wield, so that clients learn of them');
     isTold = isOther;
   };
+  compare();
   const unwatch = toolbox.catalog.watch(compare);
   call.onHangup(() => {
     onHangup?.();

@@ -22,6 +22,13 @@ const TOKEN_FILES = 'token';
 
 type Users = NonNullable<AccessOptions['users']>;
 
+/** How users are recognised while a server runs. */
+export interface ServerUsers {
+  /** Returns what finds the user of a token; undefined while nobody needs to log in. */
+  readonly current: () => Users | undefined;
+  readonly resource: AccessOptions['resource'];
+}
+
 const MAX_SUBJECTS = 1000;
 
 /** The last verified token of each user of an identity provider, which some servers exchange; in memory only (IDN-27). */
@@ -39,39 +46,52 @@ export function createSubjects() {
 }
 
 /**
- * Returns how the users of a server are recognised; nothing if none are configured. Changes of the configuration count
- * from the next request; if it becomes invalid, nobody is let in.
+ * Returns how the users of a server are recognised. Changes of the configuration count from the next request; if it
+ * becomes invalid with other users, or was never valid, nobody is let in.
  */
 export function openUsers(
   call: VerbCall,
   toolbox: NodeToolbox,
   publicUrl: URL | undefined,
   subjects: ReturnType<typeof createSubjects>,
-): Pick<AccessOptions, 'users' | 'resource'> {
-  let settings = toolbox.state.configuration().settings.serve;
-  const { auth, tokens } = settings;
-  if (auth.length + tokens.length === 0) return {};
+): ServerUsers {
+  const { configuration } = toolbox.state;
+  const hasUsers = ({ auth, tokens }: ServeSettings): boolean => auth.length + tokens.length > 0;
+  const started = configuration();
+  let settings = started.settings.serve;
+  const { auth } = settings;
   let users = createUsers(call, toolbox, settings, publicUrl);
+  // An invalid file may name users.
+  let isKnown = started.fault === undefined;
+  let isNeeded = hasUsers(settings);
+  const findUser: Users = async (token) => {
+    const { fault, settings: now } = configuration();
+    const isOther = !isDeepStrictEqual(now.serve, settings);
+    if (fault !== undefined && (isOther || !isKnown)) return { error: 'unavailable', reason: fault };
+    if (isOther) {
+      settings = now.serve;
+      users = createUsers(call, toolbox, settings, publicUrl);
+    }
+    const found = await users(token);
+    if (!('error' in found) && found.issuer !== TOKEN_FILES) subjects.remember(found, token);
+    return found;
+  };
   return {
-    async users(token) {
-      const now = toolbox.state.configuration().settings.serve;
-      if (!isDeepStrictEqual(now, settings)) {
-        settings = now;
-        users = createUsers(call, toolbox, settings, publicUrl);
-      }
-      const found = await users(token);
-      if (!('error' in found) && found.issuer !== TOKEN_FILES) subjects.remember(found, token);
-      return found;
+    current() {
+      const { fault, settings: now } = configuration();
+      isKnown ||= fault === undefined;
+      // A server whose last user is removed is not open to everyone.
+      isNeeded ||= hasUsers(now.serve);
+      return isKnown && !isNeeded ? undefined : findUser;
     },
-    ...(auth.length === 0
-      ? {}
-      : {
-          resource: {
+    resource:
+      auth.length === 0
+        ? undefined
+        : {
             url: publicUrl ?? new URL(auth[0]!.audience!),
             issuers: auth.map(({ issuer }) => issuer),
             scopes: [...new Set(auth.flatMap(({ scopes }) => scopes))],
           },
-        }),
   };
 }
 

@@ -3,7 +3,7 @@
 import type { Server } from 'node:http';
 import { pause, untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
-import { count, sanitize, spellOut } from '../../core/text.js';
+import { count, quoteOutside, sanitize, spellOut } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
 import type { AccessOptions } from '../../mcp-server/access.js';
@@ -102,12 +102,17 @@ export const serve: Verb = {
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
     if (call.flags.has('ui')) assertPage(toolbox, http);
     if (pages === undefined) return serveOverStdio(call, toolbox);
+    const users = openUsers(call, toolbox, publicUrl, subjects);
     const access = {
       ...parseAddress('http', String(http)),
       tokens: openTokens(call),
       publicUrl,
       trustedProxies: () => toolbox.state.configuration().settings.serve.trustedProxies,
-      ...openUsers(call, toolbox, publicUrl, subjects),
+      resource: users.resource,
+      // Users can be added while the server runs.
+      get users() {
+        return users.current();
+      },
     };
     try {
       if (fleet !== undefined) front = await connectFront(call, toolbox);
@@ -178,10 +183,14 @@ async function serveOverHttp(
   { access, front, sessions, pages, place }: HttpServing,
 ): Promise<number> {
   const { terminal, signal } = call;
-  if (!isLoopback(access.host) && access.tokens === undefined && access.users === undefined) {
+  const { fault, settings } = toolbox.state.configuration();
+  const hasUsers = settings.serve.auth.length + settings.serve.tokens.length > 0;
+  if (!isLoopback(access.host) && access.tokens === undefined && !hasUsers) {
     throw usageError(
       `${access.host} is reachable from other machines and needs a token`,
-      'set WIELD_TOKEN, pass --token-file, name users in [serve.auth] or [serve.tokens], or serve on 127.0.0.1',
+      fault === undefined
+        ? 'set WIELD_TOKEN, pass --token-file, name users in [serve.auth] or [serve.tokens], or serve on 127.0.0.1'
+        : `the configuration is invalid, so its users are not known: fix ${quoteOutside(fault, 500)}`,
     );
   }
   const running = sessions ? countCalls(toolbox) : () => 0;

@@ -70,9 +70,51 @@ describe.concurrent('users with named tokens', () => {
       expect((await initialize(url, { authorization: `Bearer ${'n'.repeat(32)}` })).status).toBe(200);
       expect((await initialize(url, as('ada'))).status).toBe(401);
       workspace.config('[serve.tokens.bob]\nfile = 5\n');
+      expect((await initialize(url, as('bob'))).status).toBe(503);
+      expect((await initialize(url, {})).status).toBe(401);
+      workspace.config('');
       expect((await initialize(url, as('bob'))).status).toBe(401);
+      expect((await initialize(url, {})).status).toBe(401);
     },
   );
+
+  const table = (rest: string): string => `[serve.tokens.ada]\nfile = "~/ada"\n${rest}`;
+  spec('IDN-1', 'are needed when a file that was invalid at the start is fixed', async () => {
+    for (const invalid of [
+      table('x = ['),
+      table('groups = 5'),
+      '[serve.tokens."a b"]\nfile = "~/ada"',
+      '[serve.tokens.ada]\nfile = "ada"',
+      '[serve.tokens.ada]',
+    ]) {
+      const workspace = createTeam();
+      workspace.config(invalid);
+      const url = await serveUrl(workspace, []);
+      expect((await initialize(url, {})).status, invalid).toBe(401);
+      expect((await initialize(url, as('ada'))).status, invalid).toBe(503);
+      expect((await fetch(url.replace('/mcp', '/metrics'))).status, invalid).toBe(401);
+      workspace.config(table(''));
+      expect((await initialize(url, {})).status, invalid).toBe(401);
+      expect((await initialize(url, as('ada'))).status, invalid).toBe(200);
+    }
+    const workspace = createTeam();
+    workspace.config(table('x = ['));
+    const { status, stderr } = await wield(workspace, ['serve', '--http', '0.0.0.0:0']);
+    expect([status, stderr]).toEqual([2, expect.stringContaining('config.toml:3')]);
+  });
+
+  spec('IDN-1', 'are needed as soon as they are named, but not while another value is invalid', async () => {
+    const workspace = createTeam();
+    workspace.config('');
+    const url = await serveUrl(workspace, []);
+    expect((await initialize(url, {})).status).toBe(200);
+    workspace.config(table(''));
+    expect((await initialize(url, {})).status).toBe(401);
+    expect((await initialize(url, as('ada'))).status).toBe(200);
+    workspace.config(table('[limits]\ntimeout = "soon"'));
+    expect((await initialize(url, as('ada'))).status).toBe(200);
+    expect((await initialize(url, as('bob'))).status).toBe(401);
+  });
 
   spec('IDN-1', 'of a project do not exist, and without users nothing changes', async () => {
     const workspace = createTeam();

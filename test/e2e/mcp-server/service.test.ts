@@ -64,6 +64,15 @@ describe.concurrent('reloads', () => {
     }),
   );
 
+  spec('SRV-97', 'a configuration that is invalid at the start is logged', async () => {
+    const workspace = createWorkspace();
+    workspace.config('x = [\n');
+    const { stderr } = await serve(workspace);
+    await vi.waitFor(() => expect(stderr()).toMatch(/invalid, so every call is denied: \S+config\.toml:\d/));
+    workspace.config('');
+    await vi.waitFor(() => expect(stderr()).toContain('the configuration is valid again'), 20_000);
+  });
+
   spec('SRV-97', 'rules, trust and users count from the next request, and what needs a restart is said', async () => {
     const workspace = createWorkspace();
     workspace.script('hello', HELLO);
@@ -75,8 +84,12 @@ describe.concurrent('reloads', () => {
     expect(await textOf(url, 'hello')).toContain('denied');
     writeFileSync(join(workspace.home, 'ada'), 'a-token-of-ada-only\n');
     workspace.config('[serve.tokens.ada]\nfile = "~/ada"\n');
+    await expect(textOf(url, 'hello')).rejects.toThrow();
     signal('SIGHUP');
-    expect(stderr()).toContain('users of [serve] changed: restart wield');
+    expect(stderr()).not.toContain('restart wield');
+    workspace.config('[serve.auth]\nissuer = "https://id.example.com"\naudience = "https://wield.example.com"\n');
+    signal('SIGHUP');
+    expect(stderr()).toContain('the identity providers of [serve] changed: restart wield');
     expect(stderr()).not.toContain('a-token-of-ada-only');
   });
 });
