@@ -23,6 +23,7 @@ import { ToolError } from './core/error.js';
 import type { WithVariables } from './core/executor.js';
 import type { Format } from './core/format.js';
 import type { KnownSecrets } from './core/redact.js';
+import { assertConfiguration } from './core/rule.js';
 import type { CascadeResolver } from './core/skill.js';
 import type { Workspace } from './core/snapshot.js';
 import { createDelegateExecutor } from './executors/delegate/index.js';
@@ -128,7 +129,11 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     world,
   });
   const network = createNetwork({
-    settings: () => workspace.snapshot().settings.net,
+    settings() {
+      const { settings, policy } = workspace.snapshot();
+      assertConfiguration(policy);
+      return settings.net;
+    },
     readAuth: createReadProxyAuth(join(machine.wieldHome, 'config.toml'), world, secrets),
     world,
   });

@@ -1,5 +1,6 @@
 // Rules, allow lists and the policy made of them.
 
+import { ToolError } from './error.js';
 import type { Selector } from './selector.js';
 
 export interface Rule {
@@ -54,3 +55,14 @@ export const NO_POLICY: Policy = Object.freeze({
   rules: Object.freeze([]),
   projectRules: Object.freeze([]),
 });
+
+/** Throws `denied` if the configuration is invalid: what it restricts may not have been read (POL-9). */
+export function assertConfiguration({ fault }: Pick<Policy, 'fault'>): void {
+  if (fault !== undefined) throw invalidConfiguration(fault);
+}
+
+export function invalidConfiguration(fault: string): ToolError {
+  return new ToolError('denied', `the configuration is invalid (${fault})`, {
+    hint: 'fix that file; until then nothing runs',
+  });
+}

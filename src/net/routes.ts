@@ -13,7 +13,7 @@ import { describeUnused, findUnused } from './unused-proxy.js';
 export interface Network {
   /** Creates a fetch for one server. */
   readonly createFetch: CreateFetch;
-  /** Returns the way of a request. Throws `unavailable` if the settings cannot be used. */
+  /** Returns the way of a request. Throws `unavailable` if the settings cannot be used, `denied` if they are invalid. */
   readonly findRoute: FindRoute;
   /** Returns the settings of the moment as plain data, for another process. */
   readonly resolve: () => Promise<ResolvedNetwork>;
@@ -26,7 +26,7 @@ export interface ResolvedNetwork {
 }
 
 export interface NetworkOptions {
-  /** A function, because the configuration can change. */
+  /** A function, because the configuration can change. Throws if it is invalid. */
   readonly settings: () => NetSettings;
   /** Reads the user and password of the proxy by their reference. */
   readonly readAuth: (reference: string) => Promise<string>;

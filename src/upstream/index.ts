@@ -8,6 +8,7 @@ import { canonicalJson } from '../core/json.js';
 import { memoize } from '../core/memoize.js';
 import type { HttpPlan } from '../core/plan.js';
 import { redactError, redactOutput, redactValue } from '../core/redact.js';
+import { assertConfiguration } from '../core/rule.js';
 import { NO_PARAMETERS } from '../core/schema.js';
 import type { ConfiguredServers, Snapshot, World } from '../core/snapshot.js';
 import { compareText } from '../core/text.js';
@@ -92,7 +93,7 @@ export interface ServerAdmin {
   compare(before: ServerEntry, after: ServerEntry): readonly ToolDifference[];
   /** Forgets that a server could not be started. */
   forgetFailure(server: ServerEntry): void;
-  /** Throws `denied` if no list of the configuration allows a server (POL-41). */
+  /** Throws `denied` if the configuration is invalid, or no list of it allows a server (POL-41). */
   assertAllowed(server: ServerEntry, known?: KnownServer): void;
   /** Remembers the entry that a registry gave for a name. */
   readonly addOrigin: RegistryOrigins['add'];
@@ -132,6 +133,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   type Use<T> = (pool: Pool, settings: StartSettings) => Promise<T>;
   const withPool = async <T>(server: ServerEntry, snapshot: Snapshot, use: Use<T>): Promise<T> => {
     try {
+      assertConfiguration(snapshot.policy);
       loaded ??= load();
       const { pool, toStartSettings } = await loaded;
       return await use(pool, toStartSettings(server, snapshot));
@@ -218,7 +220,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       },
       forgetFailure: format.listings.forgetFailure,
       assertAllowed(server, { resolved, registry } = {}) {
-        const { settings } = snapshot();
+        const { settings, policy } = snapshot();
+        assertConfiguration(policy);
         const block = options.servers.findBlock(server, settings, registry);
         if (block !== undefined) throw blocked(server, block);
         if (resolved !== undefined)

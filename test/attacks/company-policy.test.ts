@@ -9,6 +9,7 @@ import { createInstallWorkspace, DETECT, writeFiles } from '../support/install.j
 import { type ManagedWorkspace, withManaged } from '../support/managed.js';
 import { spec } from '../support/spec.js';
 import { configureServers, countedServer } from '../support/upstream-servers.js';
+import { createWorkspace } from '../support/workspace.js';
 
 const allow = (...rules: readonly string[]): string => `[mcp]\nallow = [${rules.join(', ')}]\n`;
 const CORP = '{ url = "https://*.corp.example/*" }';
@@ -248,6 +249,33 @@ describe.concurrent('files', () => {
       ).toEqual([]);
     }),
   );
+
+  for (const [what, rules] of [
+    ['a list', allow(CORP)],
+    ['a disabled server', '[mcp]\ndisabled = ["counted"]\n'],
+  ] as const)
+    spec('POL-9 POL-41', `${what} in a file with a mistake starts no server`, async () => {
+      for (const config of [`${rules}x = [\n`, rules.replace(' =', 's =')]) {
+        const workspace = createWorkspace();
+        const { entry, starts } = countedServer(workspace, 'counted');
+        configureServers(workspace, { counted: entry });
+        workspace.config(config);
+        expect((await wield(workspace, ['list'])).stderr).toContain('1 problem');
+        for (const args of [
+          ['mcp', 'refresh', 'counted'],
+          ['mcp', 'add', 'other', '--', 'other'],
+          ['call', 'counted_echo'],
+        ]) {
+          const { error } = json(await wield(workspace, [args[0]!, '--json', ...args.slice(1)]));
+          expect([args, error?.code, error?.message]).toEqual([
+            args,
+            'denied',
+            expect.stringMatching(/the configuration is invalid \(\S+config\.toml:\d: /),
+          ]);
+        }
+        expect(starts()).toEqual([]);
+      }
+    });
 
   spec('POL-40', 'a link of config.d is followed, and one to a file that others can write denies everything', () =>
     withManaged({ 'config.d/10-a.toml': '' }, async (workspace) => {

@@ -5,6 +5,7 @@ import { ToolError } from '../../core/error.js';
 import type { Upstream } from '../../core/format.js';
 import { toRemoteUri } from '../../core/name.js';
 import type { Problem } from '../../core/problem.js';
+import { invalidConfiguration } from '../../core/rule.js';
 import type { Snapshot } from '../../core/snapshot.js';
 import { compareText, decodeUri } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -124,6 +125,8 @@ export function createUpstreamFormat(options: UpstreamFormatOptions): UpstreamFo
       const blockedOne = snapshot.servers.blocked.find(({ server }) => ref !== undefined && isAbout(ref, server));
       for (const server of snapshot.servers.servers.filter((one) => isAbout(ref, one))) {
         const found = listings.toolsOf(server);
+        const { fault } = snapshot.policy;
+        if (found === undefined && fault !== undefined) return invalidConfiguration(fault);
         if (found === undefined && !mayStart(server, snapshot)) return needsTrust(server);
         // Not listed although it was waited for: the process that started it was killed.
         if (found === undefined || isStarting(server))

@@ -357,6 +357,29 @@ describe.concurrent('every request', () => {
     }
   });
 
+  withTls('NET-1 POL-9', 'is not sent while the configuration is invalid', async () => {
+    const proxy = await startProxy();
+    const api = await listen((_, response) => sendJson(response, { approvals: [] }));
+    const workspace = createWorkspace();
+    writeFileSync(join(workspace.home, 'token'), 'x'.repeat(40), { mode: 0o600 });
+    for (const net of ['proxy = "socks5://h:1"', `proxyy = "${proxy.url}"`, `proxy = "${proxy.url}"\nx = [`]) {
+      workspace.config(`[net]\n${net}\n`);
+      for (const args of [
+        ['approvals', '--server', `${api.origin}/mcp`, '--token-file', join(workspace.home, 'token')],
+        ['add', 'https://documents.test/shop.openapi.json', '--yes'],
+      ]) {
+        const { error } = json(await wield(workspace, [...args, '--json']));
+        expect([net, args[0], error.code, error.message]).toEqual([
+          net,
+          args[0],
+          'denied',
+          expect.stringMatching(/the configuration is invalid \(\S+config\.toml:\d: /),
+        ]);
+      }
+    }
+    expect([api.requests, proxy.asked]).toEqual([[], []]);
+  });
+
   withTls('NET-1', 'to an identity provider takes the way of the proxy', async () => {
     const proxy = await startProxy();
     const workspace = createTeam(
