@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { toToolError } from '../core/error.js';
 import type { ServeSettings } from '../core/settings.js';
 import { quoteOutside } from '../core/text.js';
 import { expandHome } from '../files/home.js';
@@ -14,6 +15,7 @@ import type { NodeToolbox } from '../node.js';
 import { expandCredentials } from '../upstream/entries/expand.js';
 import { type LoginUser, toUserKey } from '../upstream/login/user.js';
 import { printWarning } from './print.js';
+import type { Terminal } from './terminal.js';
 import { openTokenFile } from './tokens.js';
 import { usageError, type VerbCall } from './verb.js';
 
@@ -60,7 +62,8 @@ export function openUsers(
   const started = configuration();
   let settings = started.settings.serve;
   const { auth } = settings;
-  let users = createUsers(call, toolbox, settings, publicUrl);
+  let users = createUsers(call, toolbox, settings, { publicUrl, openFile: openTokenFile });
+  let failure: string | undefined;
   // An invalid file may name users.
   let isKnown = started.fault === undefined;
   let isNeeded = hasUsers(settings);
@@ -69,8 +72,16 @@ export function openUsers(
     const isOther = !isDeepStrictEqual(now.serve, settings);
     if (fault !== undefined && (isOther || !isKnown)) return { error: 'unavailable', reason: fault };
     if (isOther) {
-      settings = now.serve;
-      users = createUsers(call, toolbox, settings, publicUrl);
+      try {
+        users = createUsers(call, toolbox, now.serve, { publicUrl, openFile: openWhenThere });
+        settings = now.serve;
+        failure = undefined;
+      } catch (error) {
+        const { message } = toToolError(error);
+        if (message !== failure) printWarning(call.terminal, `${message}: nobody is let in`);
+        failure = message;
+        return { error: 'unavailable', reason: message };
+      }
     }
     const found = await users(token);
     if (!('error' in found) && found.issuer !== TOKEN_FILES) subjects.remember(found, token);
@@ -95,17 +106,22 @@ export function openUsers(
   };
 }
 
+interface UsersOptions {
+  readonly publicUrl: URL | undefined;
+  readonly openFile: typeof openTokenFile;
+}
+
 function createUsers(
   call: VerbCall,
   { machine, state }: NodeToolbox,
   { auth, tokens }: ServeSettings,
-  publicUrl: URL | undefined,
+  { publicUrl, openFile }: UsersOptions,
 ): Users {
   const { debug, home } = machine.world;
   const { createFetch } = state.network;
   const named = tokens.map(({ user, file, groups, profile }) => ({
     identity: { user, groups: [...groups].sort(), issuer: TOKEN_FILES, profile },
-    read: openTokenFile(expandHome(file, home), call.terminal),
+    read: openFile(expandHome(file, home), call.terminal),
   }));
   // Read again for every use, so that a new secret needs no restart.
   const expand = async (secret: string): Promise<string> => {
@@ -141,6 +157,23 @@ function createUsers(
     if (verified === undefined) return refuse('it is not known');
     if ('error' in verified) debug(`a token was refused: ${verified.reason}`);
     return verified;
+  };
+}
+
+// While a server runs, one that cannot be read lets nobody in until it can be.
+function openWhenThere(file: string, terminal: Terminal): () => readonly string[] {
+  let read: (() => readonly string[]) | undefined;
+  let failure: string | undefined;
+  return () => {
+    try {
+      read ??= openTokenFile(file, terminal);
+    } catch (error) {
+      const { message } = toToolError(error);
+      if (message !== failure) printWarning(terminal, `${message}: it lets nobody in`);
+      failure = message;
+      return [];
+    }
+    return read();
   };
 }
 

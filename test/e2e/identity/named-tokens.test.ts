@@ -116,6 +116,30 @@ describe.concurrent('users with named tokens', () => {
     expect((await initialize(url, as('bob'))).status).toBe(401);
   });
 
+  spec('IDN-1', 'are removed at once, whatever the same change adds', async () => {
+    const workspace = createTeam();
+    const url = await serveUrl(workspace, []);
+    expect((await initialize(url, as('bob'))).status).toBe(200);
+    workspace.config(table('[serve.tokens.eve]\nfile = "~/eve"\n'));
+    const eve = { authorization: `Bearer ${'e'.repeat(32)}` };
+    const statuses = async (): Promise<number[]> => {
+      const all = [];
+      for (const headers of [as('ada'), as('bob'), eve]) all.push((await initialize(url, headers)).status);
+      return all;
+    };
+    expect(await statuses()).toEqual([200, 401, 401]);
+    writeFileSync(join(workspace.home, 'eve'), 'short\n');
+    expect(await statuses()).toEqual([200, 401, 401]);
+    writeFileSync(join(workspace.home, 'eve'), `${'e'.repeat(32)}\n`);
+    expect(await statuses()).toEqual([200, 401, 200]);
+    // Its audience is missing.
+    workspace.config('[serve.auth]\nissuer = "https://id.example.com"\n');
+    expect(await statuses()).toEqual([503, 503, 503]);
+    expect(await statuses()).toEqual([503, 503, 503]);
+    workspace.config(table(''));
+    expect(await statuses()).toEqual([200, 401, 401]);
+  });
+
   spec('IDN-1', 'of a project do not exist, and without users nothing changes', async () => {
     const workspace = createTeam();
     workspace.config('');
