@@ -9,7 +9,7 @@ import { statOrNothing } from '../files/read.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { findAlias } from './aliases.js';
 import { type CommandWord, findCommandWord, parseVerbArguments } from './command-line.js';
-import { type Io, resolvePath } from './io.js';
+import { type Io, resolvePath, type Signal } from './io.js';
 import { createOwnFlags, type OwnFlags } from './own-flags.js';
 import { printError, printHelp, printJson, printWarning, toShellHint } from './print.js';
 import { createWaitLine } from './status-line.js';
@@ -99,6 +99,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
       get signal() {
         return interrupt.signal();
       },
+      stoppedBy: interrupt.stoppedBy,
       toolbox(options) {
         toolbox ??= createNodeToolbox({ ...toToolboxOptions(setup), ...place, onWait, ...options });
         return toolbox;
@@ -252,14 +253,14 @@ type Interrupt = ReturnType<typeof watchSignals>;
 function watchSignals(io: Io) {
   // Created on first use: Node loads modules for it.
   let controller: AbortController | undefined;
-  let status: number | undefined;
+  let stoppedBy: Signal | undefined;
   let hangup: (() => void) | undefined;
   io.onSignal((name) => {
-    if (name === 'SIGHUP' && hangup !== undefined && status === undefined) {
+    if (name === 'SIGHUP' && hangup !== undefined && stoppedBy === undefined) {
       hangup();
       return false;
     }
-    status ??= name === 'SIGINT' ? INTERRUPTED : 128 + constants.signals[name];
+    stoppedBy ??= name;
     controller?.abort();
     return true;
   });
@@ -269,10 +270,14 @@ function watchSignals(io: Io) {
     },
     signal(): AbortSignal {
       controller ??= new AbortController();
-      if (status !== undefined) controller.abort();
+      if (stoppedBy !== undefined) controller.abort();
       return controller.signal;
     },
+    stoppedBy: () => stoppedBy,
     /** The exit status of the received signal, if any. */
-    status: () => status,
+    status(): number | undefined {
+      if (stoppedBy === undefined) return undefined;
+      return stoppedBy === 'SIGINT' ? INTERRUPTED : 128 + constants.signals[stoppedBy];
+    },
   };
 }

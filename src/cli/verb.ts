@@ -4,6 +4,7 @@ import type { Argument, FlagKind } from '../commands/index.js';
 import { ToolError } from '../core/error.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
+import type { Signal } from './io.js';
 import type { Terminal } from './terminal.js';
 
 export interface FlagHelp {
@@ -78,6 +79,8 @@ export interface VerbCall extends VerbArguments {
   onHangup(listener: () => void): void;
   /** Aborted by a signal such as Ctrl-C. */
   readonly signal: AbortSignal;
+  /** Returns the signal that stopped the command. */
+  stoppedBy(): Signal | undefined;
   /** Returns the toolbox of the workdir; the options of the first call count. */
   toolbox(options?: Partial<NodeToolboxOptions>): NodeToolbox;
 }

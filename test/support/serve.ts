@@ -68,7 +68,7 @@ export function serveUrl(workspace: Workspace, args: readonly string[]): Promise
     const ended = runCommand(['serve', '--http', '0', ...args], io);
     void ended.then((status) => reject(new Error(`wield serve exited with ${status}: ${stderr()}`)));
     onEnd(async () => {
-      signal('SIGTERM');
+      signal('SIGINT');
       await ended;
     });
   });

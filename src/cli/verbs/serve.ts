@@ -193,7 +193,7 @@ async function serveOverHttp(
         : `the configuration is invalid, so its users are not known: fix ${quoteOutside(fault, 500)}`,
     );
   }
-  const running = sessions ? countCalls(toolbox) : () => 0;
+  const running = countCalls(toolbox);
   if (front !== undefined) {
     toolbox.state.telemetry.addMetrics(async () => describeFront(front.describe()));
     toolbox.state.telemetry.addMetrics(() => describeQueues(front));
@@ -238,14 +238,20 @@ async function serveOverHttp(
   await untilAborted(signal);
   unwatch();
   page?.close();
-  if (sessions) await drain(server, running);
+  if (call.stoppedBy() === 'SIGTERM') {
+    if (running() > 0)
+      terminal.err(`  waiting for ${count(running(), 'call')} to end; another signal ends the server at once\n`);
+    await drain(server, running);
+  }
+  // Calls that still run are cancelled, and answered with an error.
+  await toolbox.close();
   await handler.close();
   server.closeAllConnections();
   server.close();
   return 0;
 }
 
-// No new connections; the calls that run are answered (FLT-16).
+// No new connections; the calls that run are answered (SRV-97, FLT-16).
 async function drain(server: Server, running: () => number): Promise<void> {
   let isClosed = false;
   server.close(() => {

@@ -132,7 +132,7 @@ describe('signals', () => {
     });
   }
 
-  spec('SRV-8', 'SIGTERM ends an HTTP server and its tools (F22)', async () => {
+  spec('SRV-8 SRV-97', 'SIGTERM ends an HTTP server after its tools, and a second one ends both (F22)', async () => {
     const waiting = createWaiting();
     const server = await serveHttp(waiting.workspace);
     const body = {
@@ -162,7 +162,9 @@ describe('signals', () => {
     answer.catch(() => {});
     await until(() => waiting.started() === 1, 'the tool runs');
     server.child.kill('SIGTERM');
-    expect(await server.exited).toBe(0);
+    await until(() => server.stderr().includes('waiting for 1 call to end'), 'the server waits');
+    server.child.kill('SIGTERM');
+    expect(await server.exited).toBe(143);
     await expectNothingLeft(waiting);
   });
 

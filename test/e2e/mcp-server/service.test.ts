@@ -28,10 +28,10 @@ async function serve(workspace: Workspace, args: readonly string[] = []) {
   const { io, signal, stderr } = createIo(workspace, { onOutput });
   const ended = runCommand(['serve', '--http', '0', ...args], io);
   onEnd(async () => {
-    signal('SIGTERM');
+    signal('SIGINT');
     await ended;
   });
-  return { url: await url, signal, stderr };
+  return { url: await url, signal, stderr, ended };
 }
 
 const textOf = async (url: string, name: string): Promise<string> => {
@@ -92,6 +92,32 @@ describe.concurrent('reloads', () => {
     expect(stderr()).toContain('the identity providers of [serve] changed: restart wield');
     expect(stderr()).not.toContain('a-token-of-ada-only');
   });
+});
+
+describe.concurrent('signals', () => {
+  for (const [signal, answer, status] of [
+    ['SIGTERM', 'done', 0],
+    ['SIGINT', 'cancelled', 130],
+  ] as const)
+    spec('SRV-97', `${signal} answers running calls: ${answer}`, async () => {
+      const workspace = createWorkspace();
+      workspace.script(
+        'slow',
+        '#!/bin/sh\n# @description Waits.\ntouch started\nwhile [ ! -e go ]; do sleep 0.1; done\necho done\n',
+      );
+      trustNow(workspace);
+      const server = await serve(workspace);
+      const text = textOf(server.url, 'slow');
+      await until(() => existsSync(join(workspace.dir, 'started')), 'the tool runs');
+      server.signal(signal);
+      if (signal === 'SIGTERM') {
+        await vi.waitFor(() => expect(server.stderr()).toContain('waiting for 1 call to end'));
+        await expect(fetch(server.url)).rejects.toThrow();
+        workspace.write('go', '');
+      }
+      expect(await text).toContain(answer);
+      expect(await server.ended).toBe(status);
+    });
 });
 
 describe('a service', () => {

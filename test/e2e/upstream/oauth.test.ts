@@ -517,6 +517,7 @@ describe('the command', () => {
       load: () => Promise.reject(new Error('unused')),
       settleFlags: () => {},
       onHangup: () => {},
+      stoppedBy: () => undefined,
       signal: new AbortController().signal,
       toolbox: () => toolbox,
     };
