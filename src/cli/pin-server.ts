@@ -10,7 +10,7 @@ import { changeLockedServers, LOCK_NAME, type LockedServer, readLockedServers } 
 import type { NodeToolbox } from '../node.js';
 import { expandWithSecrets } from '../upstream/entries/expand.js';
 import { runnerOf } from '../upstream/entries/package-runner.js';
-import { assertHarmless } from '../upstream/pins/advisories.js';
+import { assertHarmless, assertHarmlessCommand } from '../upstream/pins/advisories.js';
 import { describePackage, findPackage, isExact, type RunPackage } from '../upstream/pins/package.js';
 import { type Resolved, resolvePackage } from '../upstream/pins/resolve.js';
 import { type InstallOptions, installPin } from '../upstream/pins/start.js';
@@ -47,8 +47,12 @@ export async function pinServer(
   entry: JsonObject,
   wanted = packageOf(server),
 ): Promise<PinnedServer | undefined> {
-  if (server.kind !== 'stdio' || wanted === undefined) return undefined;
+  if (server.kind !== 'stdio') return undefined;
   const options = await toOptions(call, server);
+  if (wanted === undefined) {
+    assertHarmlessCommand(server, options.advisories);
+    return undefined;
+  }
   if (!call.json) showTransient(call.terminal, `resolving ${describePackage(wanted, wanted.wanted)}`);
   const resolved = await resolvePackage(wanted, options);
   const { version, integrity } = resolved;

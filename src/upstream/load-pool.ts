@@ -31,7 +31,7 @@ import { runnerOf } from './entries/package-runner.js';
 import { serverProfiles } from './entries/sandbox.js';
 import { type OAuthOptions, withLogin } from './login/oauth.js';
 import { toLoginDirectory, toUserKey } from './login/user.js';
-import { assertHarmless } from './pins/advisories.js';
+import { assertHarmlessCommand } from './pins/advisories.js';
 import { findPackage } from './pins/package.js';
 import { type Started, startPinned } from './pins/start.js';
 import { digestDefinition, type RemoteTool } from './remote-tool.js';
@@ -182,7 +182,7 @@ async function planStart(
   const { name, cwd, integrity } = server;
   const advisories = { path, home: world.home };
   const found = findPackage(server.command, server.args);
-  if (integrity === undefined && found !== undefined) assertHarmless([found], advisories, name);
+  if (integrity === undefined) assertHarmlessCommand(server, advisories);
   const pinned: Started =
     integrity === undefined
       ? { environment }

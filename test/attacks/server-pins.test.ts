@@ -12,6 +12,7 @@ import {
   useRegistry,
 } from '../support/package-registry.js';
 import { spec, specIf } from '../support/spec.js';
+import { configureServers } from '../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../support/workspace.js';
 
 interface Setting {
@@ -261,6 +262,34 @@ describe.concurrent('pinned servers', () => {
     workspace.config('[mcp]\nadvisories = "~/nowhere"\n');
     workspace.write('.agents/config.toml', '[mcp]\nadvisories = "/dev/null"\n');
     expect(await refresh()).toMatchObject({ code: 'io' });
+  });
+
+  spec('UPS-124', 'advisories block packages in every form of a command line', async () => {
+    const { workspace, json: ask } = await createSetting();
+    const affected = [
+      { package: { ecosystem: 'npm', name: 'p' }, versions: ['1.0.0'] },
+      { package: { ecosystem: 'PyPI', name: 'pp' }, versions: ['1.0.0'] },
+    ];
+    writeFileSync(join(workspace.home, 'osv.json'), JSON.stringify({ id: 'MAL-4', affected }));
+    workspace.config('[mcp]\nadvisories = "~/osv.json"\n');
+    for (const [line, what] of [
+      ['npx -y alias@npm:p@1.0.0', 'MAL-4'],
+      ['npx -y -p q@1.0.0 -p p@1.0.0 q', 'MAL-4'],
+      ['npx --loglevel error -y p@1.0.0', 'MAL-4'],
+      ['npx -y --registry=http://127.0.0.1:9 p@1.0.0', 'MAL-4'],
+      ['npm exec --yes=true -- p@1.0.0', 'MAL-4'],
+      ['uvx --with pp==1.0.0 qq==1', 'MAL-4'],
+      ['uvx --index-url https://x pp@1.0.0', 'MAL-4'],
+      ['npx --unknown 1 p@1.0.0', 'cannot be checked'],
+      ['env npx -y p@1.0.0', 'cannot be checked'],
+    ] as const) {
+      const added = (await ask(...ADD, '--force', '--', ...line.split(' '))).error;
+      expect([line, added?.code, added?.message]).toEqual([line, 'denied', expect.stringContaining(what)]);
+      const [command, ...args] = line.split(' ');
+      configureServers(workspace, { files: { command, args } });
+      const { error } = await ask('mcp', 'refresh', 'files', '--json');
+      expect([line, error?.code, error?.message]).toEqual([line, 'denied', expect.stringContaining(what)]);
+    }
   });
 
   spec('UPS-124', 'advisories about packages that a server needs block it too', async () => {

@@ -4,10 +4,11 @@ import { isAbsolute, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
+import type { StdioServer } from '../../core/upstream.js';
 import { expandHome } from '../../files/home.js';
 import { namesIn } from '../../files/list.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
-import { describePackage, isExact, type RunPackage } from './package.js';
+import { describePackage, findPackages, isExact, type RunPackage } from './package.js';
 import { toPypiName } from './resolve.js';
 import { compareVersions } from './version.js';
 
@@ -35,6 +36,22 @@ export function assertHarmless(packages: readonly Checked[], advisories: Advisor
       if (found !== undefined) throw blockedBy(id, found, advisories.path, server);
     }
   }
+}
+
+/** Does the same for the packages that a command line names. Throws `denied` if they cannot be found in it. */
+export function assertHarmlessCommand(
+  { name, command, args }: Pick<StdioServer, 'name' | 'command' | 'args'>,
+  advisories: Advisories,
+): void {
+  if (advisories.path === undefined) return;
+  const packages = findPackages(command, args);
+  if (packages === undefined)
+    throw new ToolError('denied', `the server ${name} is blocked: the packages that it runs cannot be checked`, {
+      hint: `name them by version in a command such as npx -y NAME@VERSION or uvx NAME@VERSION; mcp.advisories is set to ${advisories.path}`,
+      data: { server: name },
+    });
+  // Advisories that cannot be read stop packages, and nothing else.
+  if (packages.length > 0) assertHarmless(packages, advisories, name);
 }
 
 function blockedBy(id: string, found: Checked, path: string, server: string): ToolError {

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { expect } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
 import { createWorkspace } from '../../../test/support/workspace.js';
-import { findPackage } from './package.js';
+import { findPackage, findPackages } from './package.js';
 import { findBin } from './start.js';
 import { compareVersions } from './version.js';
 
@@ -48,6 +48,49 @@ spec('UPS-123', 'finds the package of a command line, and replaces its version',
     ['env npx x', undefined],
   ];
   for (const [line, expected] of cases) expect(read(line), line).toEqual(expected);
+});
+
+spec('UPS-124', 'finds all packages of a command line, or says that it cannot', () => {
+  const cases: readonly (readonly [string, readonly string[] | undefined])[] = [
+    ['npx -y p@1.0.0 -p q', ['p 1.0.0']],
+    ['npx -y alias@npm:p@1.0.0', ['p 1.0.0']],
+    ['npx -y @a/alias@npm:@b/p@1.0.0', ['@b/p 1.0.0']],
+    ['npx -y -p q@1.0.0 --package=p@1.0.0 q', ['q 1.0.0', 'p 1.0.0']],
+    ['npx --loglevel error -y p@1.0.0', ['p 1.0.0']],
+    ['npx -y --registry=https://r.example p', ['p undefined']],
+    ['npm exec --yes=true -- p@1.0.0 --package=q', ['p 1.0.0']],
+    ['npm exec p@1.0.0 --package=q@2.0.0', ['q 2.0.0']],
+    ['uvx --with pp==1.0.0 qq==1', ['qq 1', 'pp 1.0.0']],
+    ['uvx --with=a==1,b[x]>=1,<2 --from q prog', ['a 1', 'b >=1,<2', 'q undefined']],
+    ['uvx --index-url https://x pp@1.0.0', ['pp 1.0.0']],
+    ['uv run --frozen --with pp==1.0.0 prog', ['pp 1.0.0']],
+    ['uv run server.py', []],
+    ['npx ./server', []],
+    ['node server.js', []],
+    ['npm run start', []],
+    ['docker run -i x/y:1', ['x/y 1']],
+    ['docker compose run x', []],
+    // Not understood.
+    ['npx --unknown p@1.0.0', undefined],
+    ['npx -c p', undefined],
+    ['npx -yp q p', undefined],
+    ['npx -y true p@1.0.0', undefined],
+    ['npx github:a/p', undefined],
+    ['npx https://r.example/p-1.0.0.tgz', undefined],
+    ['npm --silent exec p', undefined],
+    ['npm exec p@1.0.0 --pack=q@2.0.0', undefined],
+    ['uvx --from git+https://h.example/x prog', undefined],
+    ['uvx --with-requirements r.txt x', undefined],
+    ['env A=b npx p', undefined],
+    ['pipx run p', undefined],
+  ];
+  for (const [line, expected] of cases) {
+    const [command = '', ...args] = line.split(' ');
+    expect(
+      findPackages(command, args)?.map(({ name, wanted }) => `${name} ${wanted}`),
+      line,
+    ).toEqual(expected);
+  }
 });
 
 spec('UPS-123', 'finds the program of a package as npx does', () => {

@@ -1,6 +1,7 @@
 // Finds the package that a command line runs, and the word that names it: of npx, uvx, docker run and their like.
 
 import { basename } from 'node:path';
+import { findRunner } from '../entries/package-runner.js';
 
 /** As OSV names them; an image belongs to none. */
 export type Ecosystem = 'npm' | 'PyPI' | 'docker';
@@ -42,16 +43,28 @@ interface Options {
   readonly flags: RegExp;
   readonly from: RegExp;
   readonly python?: RegExp;
+  /** Further options of command lines that cannot be pinned: flags, and those with a value. */
+  readonly more: RegExp;
+  readonly values: RegExp;
+  /** Names further packages. */
+  readonly with?: RegExp;
 }
 
 const NPM: Options = {
   flags: /^(?:-[yqs]|--(?:yes|quiet|silent|bun|prefer-offline|prefer-online))$/,
   from: /^(?:-p|--package)$/,
+  more: /^(?:-[df]|--(?:verbose|force|offline|ignore-scripts|strict-ssl|legacy-peer-deps|no-(?:install|audit|fund|update-notifier|progress|color|strict-ssl)))$/,
+  values:
+    /^--(?:registry|loglevel|cache|prefix|userconfig|globalconfig|node-options|script-shell|tag|proxy|https?-proxy|noproxy|cafile|fetch-(?:retries|timeout)|before|min-release-age|allow-build|reporter)$/,
 };
 const UV: Options = {
   flags: /^(?:-[qn]|--(?:quiet|no-cache|isolated|no-progress|refresh))$/,
   from: /^--from$/,
   python: /^(?:-p|--python)$/,
+  more: /^(?:-[vU]|--(?:verbose|offline|upgrade|reinstall|native-tls|system-certs|managed-python|no-(?:config|index|build|binary|env-file|managed-python|python-downloads)))$/,
+  values:
+    /^(?:-[ifP]|--(?:index-url|extra-index-url|index|default-index|find-links|index-strategy|keyring-provider|allow-insecure-host|cache-dir|config-file|directory|project|env-file|link-mode|resolution|prerelease|exclude-newer|color|python-preference|(?:upgrade|refresh|reinstall)-package))$/,
+  with: /^(?:-w|--with|--with-editable)$/,
 };
 const RUNNERS: readonly (readonly [words: string, options: Options | 'image'])[] = [
   ['npx', NPM],
@@ -83,6 +96,88 @@ export function findPackage(command: string, args: readonly string[]): RunPackag
 export function findRun(command: string, args: readonly string[]): Run | undefined {
   const { options, before = 0 } = findOptions(command, args) ?? {};
   return options === undefined || options === 'image' ? undefined : scan(args, before, options, basename(command));
+}
+
+type NamedPackage = Pick<RunPackage, 'ecosystem' | 'name' | 'wanted'>;
+
+// What they run is in no ecosystem of advisories, or not named in the command line.
+const OTHER_RUNNERS = ['docker', 'podman', 'nerdctl', 'go', 'deno', 'cargo', 'dotnet', 'dnx', 'nix'];
+const LOCAL = /^(?:\.{1,2}(?:[\\/]|$)|[\\/~]|file:)/;
+
+/** Returns all packages that a command line names; undefined if its runner is asked in a form that is not known. */
+export function findPackages(command: string, args: readonly string[]): readonly NamedPackage[] | undefined {
+  const runner = findRunner([command, ...args]);
+  if (runner === undefined) return [];
+  if (OTHER_RUNNERS.includes(runner)) return [findPackage(command, args)].filter((one) => one !== undefined);
+  const { options, before = 0 } = findOptions(command, args) ?? {};
+  // `uv run` runs what is in a project.
+  if (runner === 'uv' && !args.includes('tool')) return toPackages(findFurther(args), UV);
+  if (options === undefined || options === 'image') return undefined;
+  const specs = findSpecs(args, before, options, basename(command) === 'npm');
+  return specs && toPackages(specs, options);
+}
+
+function findFurther(args: readonly string[]): string[] {
+  return args.flatMap((word, at) => {
+    const [option, value] = toOption(word);
+    return UV.with!.test(option) ? [value ?? args[at + 1] ?? ''] : [];
+  });
+}
+
+// `isWhole`: options can also be after the package.
+function findSpecs(
+  words: readonly string[],
+  before: number,
+  { flags, more, from, python, values, with: further }: Options,
+  isWhole: boolean,
+): string[] | undefined {
+  const specs: string[] = [];
+  let first: string | undefined;
+  let isNamed = false;
+  for (let at = before; at < words.length && (isWhole || first === undefined); at++) {
+    const word = words[at]!;
+    const [option, value] = toOption(word);
+    if (word === '--') {
+      first ??= words[at + 1];
+      break;
+    }
+    if (!word.startsWith('-')) first ??= word;
+    else if (from.test(option) || further?.test(option)) {
+      specs.push(value ?? words[++at] ?? '');
+      isNamed ||= from.test(option);
+    } else if (values.test(option) || python?.test(option)) at += value === undefined ? 1 : 0;
+    else if (!(flags.test(option) || more.test(option)) || (value !== undefined && !isBoolean(value))) return undefined;
+  }
+  // npm takes it for the value of a flag.
+  if (first !== undefined && isBoolean(first)) return undefined;
+  return isNamed || first === undefined ? specs : [first, ...specs];
+}
+
+function toPackages(specs: readonly string[], options: Options): NamedPackage[] | undefined {
+  const isNpm = options === NPM;
+  const all = isNpm ? specs.map((spec) => spec.replace(/^@?[^@]+@npm:/, '')) : specs.flatMap(toRequirements);
+  const found: NamedPackage[] = [];
+  for (const spec of all) {
+    if (LOCAL.test(spec)) continue;
+    const [, name, second, third, range] = (isNpm ? NPM_SPEC : PYPI_SPEC).exec(spec) ?? [];
+    if (name === undefined) return undefined;
+    found.push({ ecosystem: isNpm ? 'npm' : 'PyPI', name, wanted: isNpm ? second : (third ?? range) });
+  }
+  return found;
+}
+
+// `a==1,b>=1,<2; python_version > "3"` are a and b.
+function toRequirements(list: string): string[] {
+  return list.split(/,(?=\s*[A-Za-z0-9./])/).map((one) => one.replace(/;.*$/, '').replaceAll(/\s/g, ''));
+}
+
+function toOption(word: string): [option: string, value?: string] {
+  const at = /^--[\w-]+=/.test(word) ? word.indexOf('=') : -1;
+  return at === -1 ? [word] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+function isBoolean(word: string): boolean {
+  return /^(?:true|false|null)$/.test(word);
 }
 
 // `before`: how many words belong to the runner, such as `exec` of npm.
@@ -131,12 +226,10 @@ function scan(
   let python: string | undefined;
   for (let at = before; at < words.length; at++) {
     const word = words[at]!;
-    const [option, value] = /^(--[\w-]+)=/.test(word)
-      ? [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)]
-      : [word];
-    if (from.test(option!) && named === undefined)
+    const [option, value] = toOption(word);
+    if (from.test(option) && named === undefined)
       named = value === undefined ? { at: ++at, prefix: '' } : { at, prefix: `${option}=` };
-    else if (ofPython?.test(option!)) python = value ?? words[++at];
+    else if (ofPython?.test(option)) python = value ?? words[++at];
     else if (word === '--' || flags.test(word)) continue;
     else if (word.startsWith('-')) return undefined;
     else {
