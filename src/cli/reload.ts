@@ -13,6 +13,11 @@ export interface ReloadOptions {
   readonly onHangup?: () => void;
 }
 
+/** Whether calls can run: an invalid configuration denies all of them. */
+export function isConfigured({ state }: NodeToolbox): boolean {
+  return state.snapshot().policy.fault === undefined;
+}
+
 /**
  * Reports a configuration that is or becomes invalid, and valid again. Files are read again whenever they change, so that
  * nothing has to be reloaded: SIGHUP says what is in effect. Returns a function that ends the reports.

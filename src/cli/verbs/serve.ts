@@ -18,7 +18,7 @@ import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { type Address, listen, parseAddress } from '../listen.js';
 import { describeFront, describeQueues } from '../metrics.js';
 import { MODE, openProfile, PROFILE } from '../profile.js';
-import { reportReloads } from '../reload.js';
+import { isConfigured, reportReloads } from '../reload.js';
 import { describeDistrust } from '../runnable.js';
 import type { Terminal } from '../terminal.js';
 import { openTokens } from '../tokens.js';
@@ -209,7 +209,7 @@ async function serveOverHttp(
     notices: (identity) => [...toNotices(toolbox), ...toLoginNotices(toolbox, pages, identity)],
     pages: { path: LOGIN_PATH, answer: pages.answer },
     metrics: async () => toPrometheus(await toolbox.state.telemetry.readMetrics()),
-    ...(front === undefined ? {} : { isReady: () => front.isReady() }),
+    isReady: async () => isConfigured(toolbox) && (await (front?.isReady() ?? true)),
     onError: (error) => toolbox.machine.world.debug(`protocol: ${error.message}`),
   });
   // Not needed over stdio.

@@ -12,7 +12,7 @@ import { openHealth, openMetrics } from '../health.js';
 import { type Address, parseAddress } from '../listen.js';
 import { describeQueues } from '../metrics.js';
 import { openProfile, PROFILE } from '../profile.js';
-import { reportReloads } from '../reload.js';
+import { isConfigured, reportReloads } from '../reload.js';
 import { describeDistrust } from '../runnable.js';
 import { openTokens } from '../tokens.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -68,7 +68,8 @@ export const worker: Verb = {
       findUngrantedVariables(tool, toolbox.state.snapshot().settings, variables);
     const own = { toolbox, secrets, tags, concurrency, wieldHome, now: world.now, findUngranted };
     const opened = await openWorker({ ...fleet, ...own });
-    const probes = address && (await openHealth(address, () => opened.isReady()));
+    const probes =
+      address && (await openHealth(address, async () => isConfigured(toolbox) && (await opened.isReady())));
     const { telemetry } = toolbox.state;
     telemetry.addMetrics(() => describeQueues(opened));
     const numbers = metrics && (await openMetrics(metrics, async () => toPrometheus(await telemetry.readMetrics())));

@@ -100,7 +100,8 @@ describe.concurrent('a fleet', () => {
 
   test('FLT-90', 'has workers that answer probes, and nothing else', async () => {
     const redis = await startRedis();
-    const worker = await startHere(createMember(TOOLS), [...workerArgs(redis.url), '--health', '0']);
+    const member = createMember(TOOLS);
+    const worker = await startHere(member, [...workerArgs(redis.url), '--health', '0']);
     const [, address = ''] = /answering probes at (127\.0\.0\.1:\d+)/.exec(worker.stderr())!;
     const probe = async (path: string, init: RequestInit = {}) => {
       const response = await fetch(`http://${address}${path}`, init);
@@ -113,6 +114,10 @@ describe.concurrent('a fleet', () => {
     for (const path of ['/', '/metrics', '/mcp', '/healthz/', '//healthz'])
       expect(await probe(path), path).toEqual([404, 'not found\n']);
     expect((await probe('/readyz', { method: 'POST', body: '{}' }))[0]).toBe(405);
+    member.config('x = [\n');
+    expect([(await probe('/readyz'))[0], (await probe('/healthz'))[0]]).toEqual([503, 200]);
+    member.config('');
+    expect((await probe('/readyz'))[0]).toBe(200);
     await redis.kill();
     await until(async () => (await probe('/readyz'))[0] === 503);
     expect(await probe('/readyz')).toEqual([503, 'not ready\n']);

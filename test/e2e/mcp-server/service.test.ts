@@ -42,16 +42,19 @@ const textOf = async (url: string, name: string): Promise<string> => {
 };
 
 describe.concurrent('reloads', () => {
-  spec('SRV-97', 'an invalid configuration denies every call until it is fixed, and both are logged', () =>
+  spec('SRV-97 FLT-87', 'an invalid configuration denies every call until it is fixed, and both are logged', () =>
     withManaged({ 'config.d/10-a.toml': '' }, async (workspace) => {
       workspace.script('hello', HELLO);
       trustNow(workspace);
       const { url, stderr, signal } = await serve(workspace);
+      const probe = async (path: string) => (await fetch(url.replace('/mcp', path))).status;
       expect(await textOf(url, 'hello')).toContain('hello');
+      expect(await probe('/readyz')).toBe(200);
       signal('SIGHUP');
       expect(stderr()).toContain('SIGHUP: tokens and configuration are current');
       workspace.manage('config.d/10-a.toml', '\n[limits]\ntimeout = "soon"\n');
       expect(await textOf(url, 'hello')).toContain('10-a.toml:3');
+      expect([await probe('/readyz'), await probe('/healthz')]).toEqual([503, 200]);
       await vi.waitFor(
         () => expect(stderr()).toContain('the configuration is invalid, so every call is denied'),
         20_000,
@@ -60,6 +63,7 @@ describe.concurrent('reloads', () => {
       expect(stderr()).toMatch(/SIGHUP: the configuration is invalid, so every call is denied: \S+10-a\.toml:3/);
       workspace.manage('config.d/10-a.toml', '');
       expect(await textOf(url, 'hello')).toContain('hello');
+      expect(await probe('/readyz')).toBe(200);
       await vi.waitFor(() => expect(stderr()).toContain('the configuration is valid again'), 20_000);
     }),
   );
