@@ -2,7 +2,6 @@
 
 import type { ApprovalRecord, Approvals } from '../core/approval.js';
 import { createSemaphore, inBackground, pause, pauseUnlessAborted } from '../core/async.js';
-import { toToolError } from '../core/error.js';
 import type { KnownSecrets } from '../core/redact.js';
 import type { NotifySettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
@@ -27,7 +26,7 @@ export interface NotifierOptions {
 export interface Notifier {
   /** The approvals, of which every new question is told. */
   readonly approvals: Approvals;
-  /** Ends what is being sent, after a moment. */
+  /** Ends what is being sent, after a moment, with a warning. */
   close(): Promise<void>;
 }
 
@@ -44,34 +43,39 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const ending = new AbortController();
   const slots = createSemaphore(CONCURRENT);
   const running = new Set<Promise<void>>();
+  // Calls that this process asks for again are told again.
+  const untold = new Set<string>();
   let isClosed = false;
 
   const deliver = async (record: ApprovalRecord, to: NotifySettings): Promise<void> => {
     const id = idOf(record);
     const body = JSON.stringify(toMessage(id, record));
-    let reason = '';
+    let reason = 'the process ends';
     for (const wait of [0, ...BACKOFF_MS]) {
       if (wait > 0) await pauseUnlessAborted(wait, closing.signal);
-      if (closing.signal.aborted && wait > 0) return;
       if (wait > 0 && !(await approvals.isPending(id))) return;
-      const release = await slots.acquire(closing.signal);
+      if (wait > 0 && closing.signal.aborted) break;
+      const release = await slots.acquire(closing.signal).catch(() => undefined);
+      if (release === undefined) break;
       try {
         // Few processes need it.
         const { sendMessage } = await import('./send-message.js');
         return await sendMessage(body, to, { ...options, signal: ending.signal });
       } catch (error) {
-        reason = toToolError(error).message;
+        reason = (error as Error).message;
         world.debug(`the message about ${id} was not accepted: ${reason}`);
       } finally {
         release();
       }
     }
+    untold.add(id);
     warn(`approvals.notify did not accept the message about the call ${id}: ${reason}`);
   };
   const tell = (record: ApprovalRecord): void => {
     const to = settings();
     if (to === undefined || isClosed) return;
     if (running.size >= MAX_QUEUED) {
+      untold.add(idOf(record));
       warn(`approvals.notify is too slow: not told of the call ${idOf(record)}`);
       return;
     }
@@ -84,7 +88,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       ...approvals,
       async ask(record) {
         const isNew = await approvals.ask(record);
-        if (isNew) tell(record);
+        if (untold.delete(idOf(record)) || isNew) tell(record);
         return isNew;
       },
     },
@@ -93,8 +97,10 @@ export function createNotifier(options: NotifierOptions): Notifier {
       // Most processes send none, and to abort takes milliseconds at first.
       if (running.size === 0) return;
       closing.abort();
-      await Promise.race([Promise.allSettled(running), pause(CLOSE_MS)]);
+      const all = Promise.allSettled(running);
+      await Promise.race([all, pause(CLOSE_MS)]);
       ending.abort();
+      await Promise.race([all, pause(CLOSE_MS)]);
     },
   };
 }

@@ -8,6 +8,7 @@ import { json, wield } from '../../support/cli.js';
 import { createMember, FLEET_KEY, frontArgs, startHere, workerArgs } from '../../support/fleet.js';
 import { listen, readBody } from '../../support/http.js';
 import { patience } from '../../support/patience.js';
+import { sleep } from '../../support/processes.js';
 import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { serveUrl } from '../../support/serve.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -182,6 +183,30 @@ describe.concurrent('messages about waiting calls', () => {
       expect(createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')).toBe(digest);
     }
   });
+
+  spec('IDN-11', 'that are not accepted before the process ends are a warning', async () => {
+    const hook = await listen((_request, response) => response.writeHead(500).end());
+    const workspace = createTeam(TEAM, `[approvals]\nnotify = { url = "${hook.origin}" }\n`);
+    const { stderr } = await wield(workspace, ['call', 'deploy']);
+    expect(stderr).toMatch(/approvals\.notify did not accept the message about the call \w+: status 500/);
+  });
+
+  spec.thorough(
+    'IDN-11',
+    'that were not accepted are sent again when the call is repeated',
+    async () => {
+      const hook = await listen((_request, response) => response.writeHead(hook.requests.length > 5 ? 204 : 500).end());
+      const workspace = createTeam(TEAM, `[approvals]\nnotify = { url = "${hook.origin}" }\n`);
+      const url = await serveUrl(workspace, []);
+      for (const expected of [5, 6, 6]) {
+        await callRaw(url, asUser('bob'), 'deploy');
+        await vi.waitFor(() => expect(hook.requests).toHaveLength(expected), { timeout: 200_000, interval: 100 });
+        await sleep(500);
+      }
+      expect(hook.requests).toHaveLength(6);
+    },
+    240_000,
+  );
 
   spec('IDN-11', 'are the input of a command', async () => {
     const workspace = createTeam(TEAM, '[approvals]\nnotify = { command = ["sh", "-c", "cat > ~/told"] }\n');
