@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { ToolError } from '../core/error.js';
 import { redactText } from '../core/redact.js';
 import type { World } from '../core/snapshot.js';
-import { quoteOutside } from '../core/text.js';
+import { formatBytes, quoteOutside } from '../core/text.js';
 import { findProgram, isNeverPassed, pathOutside } from './environment.js';
 import { keychainOf } from './keychain.js';
 import { runProcess } from './spawn.js';
@@ -20,7 +20,8 @@ export interface SecretPlace {
 }
 
 const TIMEOUT_MS = 5000;
-const MAX_BYTES = 64 * 1024;
+/** The largest secret that can be read, with a line break. */
+export const MAX_SECRET_BYTES = 64 * 1024;
 const SHOWN_STDERR = 300;
 
 // Of each process, known by its environment.
@@ -53,6 +54,12 @@ async function readNow(reference: SecretReference, place: SecretPlace): Promise<
   }
 }
 
+export interface SecretCommandOptions {
+  readonly stdin?: string;
+  /** What it may print. */
+  readonly maxBytes?: number;
+}
+
 /**
  * Runs a command that handles secrets and returns what it printed: without a shell, without what only wield may know, and
  * never a program of the workdir. Throws `unavailable`.
@@ -60,7 +67,7 @@ async function readNow(reference: SecretReference, place: SecretPlace): Promise<
 export async function runSecretCommand(
   argv: readonly string[],
   { world, workdir }: SecretPlace,
-  stdin = '',
+  { stdin = '', maxBytes = MAX_SECRET_BYTES }: SecretCommandOptions = {},
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const [name = '', ...args] = argv;
   const failed = (how: string, hint: string): ToolError =>
@@ -74,13 +81,14 @@ export async function runSecretCommand(
       environment: environmentOf(world),
       stdin,
       timeoutMs: TIMEOUT_MS,
-      outputBytes: MAX_BYTES,
+      outputBytes: maxBytes,
     },
     world,
   );
   if (outcome.ending === 'timeout')
     throw failed(`took longer than ${TIMEOUT_MS / 1000} s`, 'unlock the password manager, and try again');
-  if (outcome.ending === 'capped') throw failed('printed more than 64 KiB', 'let it print the secret only');
+  if (outcome.ending === 'capped')
+    throw failed(`printed more than ${formatBytes(maxBytes)}`, 'let it print the secret only');
   const [stdout, stderr] = [outcome.stdout.toString('utf8'), outcome.stderr.toString('utf8')];
   if (outcome.exitCode === 0) return { stdout, stderr };
   // Its own name, such as `secret-tool: `, would look like that of a secret.

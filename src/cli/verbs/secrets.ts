@@ -2,9 +2,9 @@
 
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
-import { quoteOutside } from '../../core/text.js';
+import { formatBytes, quoteOutside } from '../../core/text.js';
 import { keychainOf, SECRET_NAME } from '../../process/keychain.js';
-import { runSecretCommand } from '../../process/secret-reference.js';
+import { MAX_SECRET_BYTES, runSecretCommand } from '../../process/secret-reference.js';
 import { unknownChoice } from '../choices.js';
 import { ASKS, confirm, mayConfirm, unconfirmed } from '../consent.js';
 import { readStdin } from '../input.js';
@@ -12,6 +12,8 @@ import { printJson, report } from '../print.js';
 import { readHidden } from '../read-hidden.js';
 import { required, usageError, type Verb, type VerbCall } from '../verb.js';
 
+// It has the secrets, too.
+const MAX_LISTING_BYTES = 16 * 1024 * 1024;
 const ACTIONS = ['set', 'list', 'remove'];
 
 export const secrets: Verb = {
@@ -62,14 +64,25 @@ async function setSecret(call: VerbCall, name: string): Promise<number> {
     ? await readHidden(terminal, `  ${name}: `, signal)
     : await readStdin(terminal, signal, `the secret ${name}`);
   const secret = text.replace(/\r?\n$/, '');
-  if (secret === '') throw usageError('the secret is empty', `printf %s "$VALUE" | wield secrets set ${name} --yes`);
+  const fault = findFault(secret);
+  if (fault !== undefined)
+    throw usageError(`the secret ${fault}`, `printf %s "$VALUE" | wield secrets set ${name} --yes`);
   const { argv, stdin } = keychainOf(placeOf(call).world.platform).write(name, secret);
-  await runSecretCommand(argv, placeOf(call), stdin);
+  await runSecretCommand(argv, placeOf(call), { stdin });
   return report(
     call,
     { name },
     `set  ${name}\n  refer to it as keychain:${name}, or \${keychain:${name}} within a text\n`,
   );
+}
+
+// What could be stored, and not be read or used.
+function findFault(secret: string): string | undefined {
+  if (secret === '') return 'is empty';
+  if (secret.includes('\u0000')) return 'contains a NUL character';
+  // Of bytes that are not UTF-8.
+  if (secret.includes('\ufffd')) return 'is not text in UTF-8';
+  return Buffer.byteLength(secret) < MAX_SECRET_BYTES ? undefined : `has ${formatBytes(MAX_SECRET_BYTES)} or more`;
 }
 
 async function removeSecret(call: VerbCall, name: string): Promise<number> {
@@ -85,7 +98,7 @@ async function removeSecret(call: VerbCall, name: string): Promise<number> {
 async function readNames(call: VerbCall): Promise<readonly string[]> {
   const place = placeOf(call);
   const keychain = keychainOf(place.world.platform);
-  const { stdout, stderr } = await runSecretCommand(keychain.list, place);
+  const { stdout, stderr } = await runSecretCommand(keychain.list, place, { maxBytes: MAX_LISTING_BYTES });
   // One of the programs prints names to standard error.
   const names = keychain.parseNames(`${stdout}\n${stderr}`);
   return [...new Set(names)].filter((name) => SECRET_NAME.test(name)).sort();

@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { binary } from '../../support/built.js';
@@ -295,6 +296,36 @@ describe('the keychain', () => {
     expect(stdout).toMatch(/unknown: [1-9]/);
     expect(stdout.trim().split('\n').at(-1)).toBe('{"ok":true,"schema":1,"secrets":[]}');
     expect(all).not.toContain(SECRET);
+  });
+
+  spec('SEC-3', 'lists and removes many large secrets, and sets none that cannot be read', async () => {
+    const workspace = createUpstreamWorkspace();
+    const dir = join(workspace.home, 'ring');
+    mkdirSync(dir);
+    for (let at = 0; at < 22; at++) writeFileSync(join(dir, `s${at}`), 'x'.repeat(3200));
+    const program = `#!/bin/sh
+cd ${dir}
+case $1 in
+search) for f in *; do printf 'secret = '; cat $f; printf '\\nattribute.name = %s\\n' $f; done ;;
+store) cat > $6 ;;
+clear) rm $5 ;;
+esac
+`;
+    const { env } = addProgram(workspace, 'secret-tool', program);
+    const list = async () => (await wield(workspace, ['secrets', 'list'], { env })).stdout.trim().split('\n');
+    expect(await list()).toHaveLength(22);
+    expect((await wield(workspace, ['secrets', 'remove', 's3', '--yes'], { env })).status).toBe(0);
+    expect(await list()).toHaveLength(21);
+    const set = async (bytes: Buffer) => {
+      const input = Readable.from([bytes]);
+      return (await wield(workspace, ['secrets', 'set', 'new', '--yes'], { env, input })).stderr;
+    };
+    expect(await set(Buffer.from('a\0b'))).toContain('the secret contains a NUL character');
+    expect(await set(Buffer.from([0x61, 0xff]))).toContain('the secret is not text in UTF-8');
+    expect(await set(Buffer.alloc(70_000, 'x'))).toContain('the secret has 64 KiB or more');
+    expect(await list()).not.toContain('new');
+    await set(Buffer.alloc(65_000, 'x'));
+    expect(await list()).toContain('new');
   });
 
   spec('SEC-3', 'is not asked with an invalid name', async () => {
