@@ -1,13 +1,26 @@
 // The table `[openapi.NAME]`: an OpenAPI document, its server, its operations and its credentials.
 
+import { toToolError } from '../core/error.js';
 import type { HttpSettings } from '../core/http.js';
 import { checked, either, list, object, optional, record, type Shape, text } from '../core/shape.js';
 import { command } from '../upstream/entries/fields.js';
+import { parseServerValue } from '../upstream/entries/value.js';
 import type { ConfigValue } from './value.js';
 
 const EXPECTED = 'a reference such as "${VARIABLE}", "file:~/path", "keychain:NAME" or { cmd = ["op", "read", "…"] }';
 /** Where a secret is. */
-export const reference = either([text('a reference', /\$\{[^}]+\}|^file:|^keychain:|^cmd:\[/), command], EXPECTED);
+export const reference = checked(
+  either([text('a reference', /\$\{[^}]+\}|^file:|^keychain:|^cmd:\[/), command], EXPECTED),
+  (value, fail) => {
+    try {
+      const isText = parseServerValue(value, 'env').every(({ kind }) => kind === 'text');
+      if (isText) fail([], `must be ${EXPECTED}`);
+    } catch (error) {
+      const { message, hint } = toToolError(error);
+      fail([], message, hint);
+    }
+  },
+);
 const patterns = optional(list(text('a pattern', /[\s\S]/), 'an array of patterns'));
 
 export const openApiTable: Shape<HttpSettings> = checked(

@@ -28,7 +28,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const WHOLE_FILE = /^file:(\/(?!\/).*|~\/.+|\.{1,2}\/.+)$/s;
 // The form of { "cmd": ["op", "read", …] } as a string.
 const WHOLE_COMMAND = /^cmd:(\[.*\])$/s;
-const WHOLE_KEYCHAIN = /^keychain:([^/].*)$/s;
+const WHOLE_KEYCHAIN = /^keychain:((?!\/).*)$/s;
 // Names of paths to secrets, which are not secrets themselves.
 const PATH_NAME = /(?:^|_)(?:sock|file|path|dir)$/i;
 const MAX_NESTING = 8;

@@ -230,6 +230,31 @@ describe.concurrent('a variable with a reference', () => {
     expect(textOf(await toolbox.call('deploy', {}))).toBe('got <>\n');
   });
 
+  spec('SEC-5', 'that is not valid is a problem with file and line', async () => {
+    for (const [value, message] of [
+      ['{ cmd = [] }', 'has an invalid command'],
+      ['"cmd:[op]"', 'has an invalid command'],
+      ['"cmd:[\\"op\\""', 'must be a reference'],
+      ['"pre-${cmd:[\\"op\\"]}"', 'has an invalid reference'],
+      ['"${keychain:a b}"', 'has an invalid name of a secret'],
+      ['"keychain:"', 'has an invalid name of a secret'],
+      ['"file:token"', 'must be a reference'],
+      ['"$${A}"', 'must be a reference'],
+    ] as const) {
+      const workspace = createUpstreamWorkspace();
+      for (const [config, key] of [
+        [`\n[env]\nTOK = ${value}\n`, 'env.TOK'],
+        [`\n[tools.tok.env]\nTOK = ${value}\n`, 'tools.tok.env.TOK'],
+      ] as const) {
+        workspace.config(config);
+        const { stdout } = await wield(workspace, ['doctor']);
+        expect([value, stdout]).toEqual([value, expect.stringContaining(`line 3: ${key} ${message}`)]);
+      }
+    }
+    const workspace = createUpstreamWorkspace({ far: { mode: 'leaks', env: { TOKEN: 'keychain:' } } });
+    expect((await wield(workspace, ['doctor'])).stdout).toContain('has an invalid name of a secret');
+  });
+
   spec('SEC-5', 'must be a reference, and is named if it has no value', async () => {
     const workspace = createUpstreamWorkspace();
     workspace.script('deploy', SHOW);
