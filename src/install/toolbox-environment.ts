@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertPerson } from '../core/caller.js';
-import { ToolError } from '../core/error.js';
+import { assertConfiguration } from '../core/rule.js';
 import type { Settings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
@@ -41,11 +41,7 @@ type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'app
  */
 export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields): InstallEnvironment {
   assertPerson(toolbox.machine.insideCall, 'installing');
-  const { fault } = toolbox.state.configuration();
-  if (fault !== undefined)
-    throw new ToolError('denied', `the configuration is invalid (${fault})`, {
-      hint: 'fix that file; until then nothing is installed',
-    });
+  assertConfiguration(toolbox.state.configuration());
   return { ...readFields(toolbox), ...own, pinTools: (items) => pinTools(toolbox, items) };
 }
 
