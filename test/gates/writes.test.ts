@@ -56,11 +56,13 @@ test('files are written by other functions only if they are new', () => {
     const replacing = calls.map(({ index }) => text.slice(index, index + 120)).filter((call) => !call.includes("'wx'"));
     return replacing.map((call) => `${file}: ${call.split('\n')[0]}`);
   });
-  // In a temporary directory of its own, a file that only a probe reads, and a copy of the audit log that only grows.
+  // In a temporary directory of its own, a file that only a probe reads, a copy of the audit log and a recording, which only
+  // grow.
   const known = [
     'cli/add-document.ts: writeFileSync(path, bytes)',
     'process/sandbox/probe.ts: writeFileSync(canary',
-    'state/audit-transports.ts: appendFile(expandHome(sink.file',
+    'state/audit-transports.ts: appendFile(last.toString()',
+    'cli/verbs/record.ts: writeFileSync(descriptor, text)',
   ];
   expect(others.filter((one) => !known.some((start) => one.startsWith(start)))).toEqual([]);
 });
