@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { orNothing, systemReason, ToolError } from '../../core/error.js';
 import { count, sanitize, spellOut } from '../../core/text.js';
 import { makeDirectory } from '../../files/make-directory.js';
+import { renewTrust } from '../clients.js';
 import { ASKS } from '../consent.js';
 import type { TaskFile } from '../found.js';
 import { printJson, report } from '../print.js';
@@ -98,13 +99,17 @@ export const init: Verb = {
     const created: string[] = [];
     const lines = describeTasks(tasks, chosen, chosen.length === 0 ? 'could offer:' : 'offers');
     for (const { file, has, command } of hints.slice(0, MAX_HINTS)) lines.push(['found', `${has} in ${file}`, command]);
-    for (const { name, text, mode, about } of hasTasks || chosen.length > 0 ? [] : wanted) {
-      const path = join(cwd, name);
-      if (!dryRun) mkdirOrFail(dirname(path));
-      const made = dryRun ? !existsSync(path) : writeNew(path, text, mode);
-      if (made) created.push(name);
-      lines.push([made ? (dryRun ? 'create' : 'created') : 'exists', name, made ? about : 'not changed']);
-    }
+    const write = async (): Promise<void> => {
+      for (const { name, text, mode, about } of hasTasks || chosen.length > 0 ? [] : wanted) {
+        const path = join(cwd, name);
+        if (!dryRun) mkdirOrFail(dirname(path));
+        const made = dryRun ? !existsSync(path) : writeNew(path, text, mode);
+        if (made) created.push(name);
+        lines.push([made ? (dryRun ? 'create' : 'created') : 'exists', name, made ? about : 'not changed']);
+      }
+    };
+    if (dryRun || insideCall) await write();
+    else await renewTrust(toolbox, write);
     if (!hasTasks && chosen.length === 0 && taken !== undefined) lines.push(['exists', 'hello', taken]);
     if (hasTasks) lines.push(['exists', CONFIG_FILE, 'not changed']);
     // A call of another tool is not proposed.

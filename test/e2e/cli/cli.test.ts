@@ -192,6 +192,15 @@ describe('init', () => {
     const again = json(await wield(workspace, ['init', '--json']));
     expect(again).toEqual({ ok: true, schema: 1, workdir: workspace.dir, created: [], trusted: false });
   });
+
+  spec('CLI-5', 'keeps a trusted workspace trusted', async () => {
+    const workspace = createWorkspace();
+    workspace.script('hello', HELLO);
+    await wield(workspace, ['trust', '--yes']);
+    const created = ['.agents/config.toml'];
+    expect(json(await wield(workspace, ['init', '--json']))).toMatchObject({ created, trusted: true });
+    expect(workspace.toolbox().state.trust.isTrusted(workspace.dir)).toBe(true);
+  });
 });
 
 describe('list, show, doctor', () => {
