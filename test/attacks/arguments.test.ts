@@ -43,7 +43,8 @@ spec('EXE-1 SCR-10 SCR-11', 'A07 passes metacharacters, globs, CR and LF unchang
   const toolbox = workspace.toolbox();
   for (const text of HOSTILE) {
     const result = await toolbox.call('reflect', { text });
-    expect(result.structured).toEqual({ stdin: { text }, wield: text, octomind: text, argv: [] });
+    const structured = { stdin: { text }, wield: text, octomind: text, argv: [] };
+    expect(result).toMatchObject({ ok: true, structured });
   }
   expect(existsSync(join(workspace.dir, 'sentinel'))).toBe(false);
 });
