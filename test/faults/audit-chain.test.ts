@@ -135,6 +135,8 @@ describe('edits', () => {
     expect(firstOf(lines.toSpliced(4, 1))).toEqual([5, 'missing']);
     expect(firstOf(lines.with(4, lines[5]!).with(5, lines[4]!))).toEqual([5, 'missing']);
     expect(firstOf(lines.toSpliced(4, 0, lineOf('forged').trimEnd()))).toEqual([5, 'inserted']);
+    const forged = JSON.stringify({ ...JSON.parse(lines[0]!), chain: '1.forged' });
+    expect(firstOf(lines.toSpliced(4, 0, forged))).toEqual([5, 'inserted']);
     expect(firstOf(lines.toSpliced(4, 0, lines[1]!))).toEqual([5, 'moved']);
     expect(firstOf(lines.slice(0, 7))).toEqual([8, 'truncated']);
     expect(firstOf(lines)).toEqual([undefined, undefined]);
