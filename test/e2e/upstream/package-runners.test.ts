@@ -182,8 +182,9 @@ exec ${process.execPath} ${SERVER}
     await begun(workspace);
     const [gone, second] = [await start(), await start()];
     gone.stdin.end();
+    await gone.ended;
     first.stdin.end();
-    await Promise.all([first.ended, gone.ended]);
+    await first.ended;
     let hasEnded = false;
     second.ended.finally(() => {
       hasEnded = true;
