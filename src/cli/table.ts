@@ -12,8 +12,8 @@ const MIN_CELL = 12;
 type Rows = readonly (readonly string[])[];
 
 /**
- * Aligns columns and leaves out empty ones. Cells are names and texts from outside (ERR-5). On a terminal, the cells of one column are shortened; a table that is still
- * too wide is wrapped by the terminal, so that no other cell is lost (CLI-6).
+ * Aligns columns and leaves out empty ones. Cells are names and texts from outside (ERR-5). On a terminal, the cells of one
+ * column are shortened; a table that is still too wide is wrapped by the terminal, so that no other cell is lost (CLI-6).
  */
 function formatTable(given: Rows, { outIsTerminal, columns: available }: Terminal, shrinks: number): string {
   const safe = given.map((row) => row.map((cell) => sanitize(cell).replace(/[\n\t]/g, ' ')));

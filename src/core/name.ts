@@ -172,7 +172,10 @@ export function toIdentifier(name: string): string {
   return name.replace(/[^\w$]/g, '_').replace(/^(?=\d|(?:then|toJSON)$)/, '_');
 }
 
-/** Returns a function from the name of a tool to what a program writes for it after `tools`: its identifier if no other tool has it, else its name. */
+/**
+ * Returns a function from the name of a tool to what a program writes for it after `tools`: its identifier if no other tool has
+ * it, else its name.
+ */
 export function createProgramNames(tools: readonly Pick<Tool, 'name'>[]): (name: string) => string {
   const namesOf = new Map<string, string[]>();
   for (const { name } of tools) {

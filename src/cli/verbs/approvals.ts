@@ -57,7 +57,7 @@ export const approvals: Verb = {
       );
     for (const [flag, of] of Object.entries(FLAG_OF))
       if (call.flags.has(flag) && action !== of)
-        throw usageError(`--${flag} is of wield approvals ${of}`, `leave it out`);
+        throw usageError(`--${flag} is of wield approvals ${of}`, 'leave it out');
     if (call.flags.has('all-like-this') && call.flags.has('always'))
       throw usageError('--all-like-this and --always cannot be combined', 'leave out one of them');
     const isAboutSessions = action === 'sessions' || action === 'clear';
