@@ -2,7 +2,6 @@
 
 import { isToolError, ToolError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
-import { assertConfiguration } from '../../core/rule.js';
 import type { Snapshot, World } from '../../core/snapshot.js';
 import { quoteOutside } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
@@ -99,10 +98,9 @@ async function askForLogin(
 
 async function expand(
   server: HttpServer,
-  { workdir, settings, policy }: Snapshot,
+  { workdir, settings }: Snapshot,
   { world, wieldHome }: Pick<OwnLoginOptions, 'world' | 'wieldHome'>,
 ): Promise<HttpServer> {
-  assertConfiguration(policy);
   const { server: resolved } = await expandWithSecrets(server, { world, workdir });
   assertAllowed(server, resolved, settings, { world, registryOf: createRegistryOrigins(wieldHome, world.now).of });
   return resolved as HttpServer;
