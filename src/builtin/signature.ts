@@ -13,7 +13,7 @@ const MAX_NODES = 1000;
 const MAX_NESTING = 8;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
-interface Place {
+interface Position {
   readonly root: JsonSchema;
   /** Levels of objects. */
   readonly depth: number;
@@ -33,11 +33,11 @@ export function toResultType(schema: JsonSchema | undefined): string {
   return schema === undefined ? 'string' : toType(schema, startOf(schema));
 }
 
-function startOf(root: JsonSchema): Place {
+function startOf(root: JsonSchema): Position {
   return { root, depth: 0, nesting: 0, budget: { left: MAX_NODES } };
 }
 
-function toType(node: unknown, at: Place): string {
+function toType(node: unknown, at: Position): string {
   if (at.budget.left-- <= 0 || at.nesting > MAX_NESTING) return 'any';
   const here = followRef(node, at.root);
   const inside = { ...at, nesting: at.nesting + 1 };
@@ -65,7 +65,7 @@ function isObject(node: SchemaNode, root: JsonSchema): boolean {
 }
 
 // Required parameters first, since the rest may be cut off.
-function toObject(node: SchemaNode, at: Place): string {
+function toObject(node: SchemaNode, at: Position): string {
   if (at.depth >= MAX_DEPTH) return 'object';
   const fields = fieldsOf(node, at.root);
   const others = otherFieldOf(node, at.root);

@@ -108,7 +108,7 @@ export function notUsable(shown: string, problem: Problem, { snapshot, offeredOn
   }
   // A path is named once.
   const [what, why] =
-    shown === problem.path ? [placeOf(problem, workdir), problem.message] : [shown, describe(problem, workdir)];
+    shown === problem.path ? [positionOf(problem, workdir), problem.message] : [shown, describe(problem, workdir)];
   return new ToolError('not_found', `${what} is not a tool: ${why}`, {
     hint: problem.hint,
     data: { path: problem.path },
@@ -116,10 +116,10 @@ export function notUsable(shown: string, problem: Problem, { snapshot, offeredOn
 }
 
 function describe(problem: Problem, workdir: string): string {
-  return `${placeOf(problem, workdir)} ${problem.message}`;
+  return `${positionOf(problem, workdir)} ${problem.message}`;
 }
 
-function placeOf(problem: Problem, workdir: string): string {
+function positionOf(problem: Problem, workdir: string): string {
   return formatPosition(shortenPath(problem.path, workdir, undefined), problem);
 }
 

@@ -34,7 +34,7 @@ export async function findRunnable(toolbox: NodeToolbox): Promise<Runnable> {
   const used = toolbox.state.upstreams.states().filter(({ state: now }) => now !== 'off' && now !== 'blocked');
   const servers = [...used.map(({ server }) => server), ...toolbox.state.snapshot().servers.shadowed]
     .filter(({ owner }) => owner === 'workspace')
-    .map((server) => ({ name: server.name, target: describeServer(server), file: short(server.place.file) }));
+    .map((server) => ({ name: server.name, target: describeServer(server), file: short(server.position.file) }));
   const { tools, denied, shadowed, otherFiles } = await toolbox.catalog.survey({ now: true });
   // Also those that are not found by their name now: once modules are loaded, they may have other names.
   const listed = [...tools, ...[...denied, ...shadowed].map(({ tool }) => tool)]

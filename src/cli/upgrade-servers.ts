@@ -42,7 +42,7 @@ export interface FoundServers {
 function listPinned(toolbox: NodeToolbox): Pinned[] {
   const environment = findClientEnvironment(toolbox);
   return toolbox.state.upstreams.states().flatMap(({ server }) => {
-    const scope = (['user', 'project'] as const).find((one) => server.place.file === wieldFile(one, environment));
+    const scope = (['user', 'project'] as const).find((one) => server.position.file === wieldFile(one, environment));
     if (scope === undefined || server.kind !== 'stdio' || server.integrity === undefined) return [];
     const asked = readLockedServers(lockOf(scope, toolbox)).find(({ name }) => name === server.name)?.wanted ?? null;
     return [{ server, scope, asked }];
@@ -64,8 +64,8 @@ export function findUnlocked(toolbox: NodeToolbox) {
 }
 
 function isLocked(entry: unknown, { name, package: pinned, version, integrity }: LockedServer): boolean {
-  const place = { file: '', pointer: null, line: null };
-  const server = readServer(name, entry, { owner: 'user', place }).entry;
+  const position = { file: '', pointer: null, line: null };
+  const server = readServer(name, entry, { owner: 'user', position }).entry;
   const found = server && packageOf(server);
   if (server?.kind !== 'stdio' || found === undefined) return false;
   return describePackage(found) === pinned && found.wanted === version && server.integrity === integrity;
@@ -177,7 +177,7 @@ async function upgradeServer(call: VerbCall, one: NewerServer): Promise<Upgraded
 
 async function compareTools(call: VerbCall, { server, pin }: NewerServer): Promise<readonly ToolDifference[]> {
   const { upstreams } = call.toolbox().state;
-  const { entry } = readServer(server.name, pin.entry, { owner: server.owner, place: server.place });
+  const { entry } = readServer(server.name, pin.entry, { owner: server.owner, position: server.position });
   await upstreams.refresh(entry!);
   return upstreams.compare(server, entry!);
 }
@@ -199,7 +199,7 @@ async function movePin(call: VerbCall, { server, scope, pin, entry, asked }: New
   const toolbox = call.toolbox();
   const environment = findClientEnvironment(toolbox);
   const { name } = server;
-  const { file } = server.place;
+  const { file } = server.position;
   await changeConfig(call, file, () => {
     const now = editServer(scope, environment, name, pin.entry);
     assertUnchanged(entry, now.current, file);

@@ -39,7 +39,7 @@ export interface ConvertOptions {
   readonly file: ClientFile;
   readonly environment: ClientEnvironment;
   /** Returns the file for a secret. */
-  placeOf(server: string, name: string, value: string): string;
+  fileOf(server: string, name: string, value: string): string;
 }
 
 const HIDDEN = '[redacted]';
@@ -51,7 +51,7 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
   moveContainerSecrets(draft);
   const secrets: Secret[] = [];
   const hide = (part: string, value: string): string => {
-    const path = options.placeOf(name, part, value);
+    const path = options.fileOf(name, part, value);
     secrets.push({ name: part, value, path });
     return path;
   };

@@ -128,9 +128,9 @@ export function planImport(sources: readonly ImportSource[], options: ImportOpti
         convertServer(source.client, name, entry, {
           file: source.file,
           environment,
-          placeOf: seen.has(name) ? () => '' : placeOf,
+          fileOf: seen.has(name) ? () => '' : placeOf,
         }),
-        { owner: scope === 'user' ? 'user' : 'workspace', place: { file: path, pointer: null, line: null } },
+        { owner: scope === 'user' ? 'user' : 'workspace', position: { file: path, pointer: null, line: null } },
       );
       const twice = seen.has(name);
       seen.add(name);

@@ -47,6 +47,6 @@ export const openApiTable: Shape<HttpSettings> = checked(
 export function toOpenApiSettings(values: Iterable<ConfigValue>): ReadonlyMap<string, HttpSettings> {
   const found = [...values].filter(({ path }) => path[0] === 'openapi');
   return new Map(
-    found.map(({ path, value, file, line }) => [path[1]!, { ...(value as HttpSettings), place: { file, line } }]),
+    found.map(({ path, value, file, line }) => [path[1]!, { ...(value as HttpSettings), position: { file, line } }]),
   );
 }

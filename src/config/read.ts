@@ -136,7 +136,7 @@ function readServerTable({ path, value }: Leaf, line: number, { file, layer, tex
   const server = path[0] === 'mcp' && isRecord(value) ? rest : value;
   const named = typeof name === 'string' ? name : '';
   const owner = layer === 'project' ? 'workspace' : 'user';
-  const { entry, findings } = readServer(named, server, { owner, place: { file, pointer: null, line } });
+  const { entry, findings } = readServer(named, server, { owner, position: { file, pointer: null, line } });
   const problems = findings.map(({ severity, keyPath, message, hint }) => ({
     severity,
     path: file,

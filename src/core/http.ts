@@ -92,7 +92,7 @@ export interface HttpSettings {
   /** A document outside the directories of tools. */
   readonly spec?: string;
   /** Where the configuration names it. */
-  readonly place?: { readonly file: string; readonly line: number };
+  readonly position?: { readonly file: string; readonly line: number };
   /** Base URL, in place of that of the document. */
   readonly server?: string;
   /** Globs of operations: names, `METHOD /path` or tags. */

@@ -18,7 +18,7 @@ interface ServerBase {
     /** Directories that it runs files of, with their hashes. */
     readonly files: readonly { readonly path: string; readonly hash: string }[];
   };
-  readonly place: ServerPlace;
+  readonly position: ServerPosition;
   /** Selectors of its tools, by their original or prefixed names; absent: all. */
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
@@ -49,7 +49,7 @@ export const PROTOCOL_VERSIONS = ['2025-11-25', '2026-07-28'] as const;
 export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number];
 
 /** Where a server is configured. */
-export interface ServerPlace {
+export interface ServerPosition {
   readonly file: string;
   /** JSON Pointer, or null if the file is TOML. */
   readonly pointer: string | null;

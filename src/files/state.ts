@@ -107,11 +107,11 @@ const COPIES = new Set(['objects', 'sources', 'servers', 'plugin-data']);
 export function toFileError(error: unknown, verb: 'read' | 'write', path: string): ToolError {
   if (error instanceof ToolError) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
-  const place = verb === 'read' ? path : dirname(path);
+  const subject = verb === 'read' ? path : dirname(path);
   return new ToolError('io', `cannot ${verb} ${path}: ${systemReason(error)}`, {
     hint:
       MACHINE_HINTS[code] ??
-      `check that ${place} is yours and ${verb === 'read' ? 'readable' : 'a writable directory'}`,
+      `check that ${subject} is yours and ${verb === 'read' ? 'readable' : 'a writable directory'}`,
     data: { path, ...(code === '' ? {} : { errno: code }) },
     cause: error,
   });

@@ -193,7 +193,7 @@ export function fleetKeyFile(wieldHome: string): string {
 }
 
 // A key, or what a rotation wrote: keys with their times, newest first, and what names are derived from.
-function parseRing(text: string, place: string): KeyRing {
+function parseRing(text: string, name: string): KeyRing {
   const lines = text
     .split(/[\n,]/)
     .map((line) => line.trim())
@@ -208,19 +208,19 @@ function parseRing(text: string, place: string): KeyRing {
         from: from === undefined ? 0 : Date.parse(from),
         until: until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until),
       };
-      if (!KEY.test(key) || Number.isNaN(period.from) || Number.isNaN(period.until)) throw notAKey(place);
+      if (!KEY.test(key) || Number.isNaN(period.from) || Number.isNaN(period.until)) throw notAKey(name);
       return period;
     })
     .sort((a, b) => b.from - a.from);
   const [newest] = periods;
-  if (newest === undefined || (names === undefined && periods.length > 1)) throw notAKey(place);
+  if (newest === undefined || (names === undefined && periods.length > 1)) throw notAKey(name);
   return { periods, names: names ?? toNamesKey(newest.key) };
 }
 
-function notAKey(place: string): ToolError {
-  return new ToolError('unavailable', `${place} is not a key of a fleet: it must be 64 hexadecimal digits`, {
+function notAKey(name: string): ToolError {
+  return new ToolError('unavailable', `${name} is not a key of a fleet: it must be 64 hexadecimal digits`, {
     hint:
-      place === VARIABLE
+      name === VARIABLE
         ? 'create one: openssl rand -hex 32; copy the whole file of a rotated one'
         : 'copy it from another member; if there is none, remove the file and run: wield fleet key',
   });

@@ -62,14 +62,14 @@ export function nameChanges({ digests, hooks }: InstalledItem, directory: string
 
 /** Returns the hash of a tree in which paths of the store, absolute or with `~`, count as the same wherever it is. */
 export function portableHash(directory: string, { store, home }: Rendering): string {
-  const places = [store, join(dirname(store), 'plugin-data')].map((path) => [
+  const roots = [store, join(dirname(store), 'plugin-data')].map((path) => [
     path,
     ...(home !== undefined && isWithin(home, path) ? [`~${path.slice(home.replace(/\/$/, '').length)}`] : []),
   ]);
   const hash = createTreeHash();
   for (const file of listTree(directory)) {
     const bytes = readTreeFile(directory, file.path);
-    const framed = frame(bytes, places);
+    const framed = frame(bytes, roots);
     // No file has a NUL in its name, so that a file cannot imitate the framing of another one.
     if (framed === undefined) hash.add(file, bytes);
     else hash.add({ ...file, path: `${file.path}\0` }, framed);
@@ -78,8 +78,8 @@ export function portableHash(directory: string, { store, home }: Rendering): str
 }
 
 // The text between the paths, each part with its length, and which place each path is. Undefined without any.
-function frame(bytes: Buffer, places: readonly (readonly string[])[]): Buffer | undefined {
-  const names = places.flatMap((forms, at) => forms.map((text) => ({ text: Buffer.from(`${text}/`), at })));
+function frame(bytes: Buffer, roots: readonly (readonly string[])[]): Buffer | undefined {
+  const names = roots.flatMap((forms, at) => forms.map((text) => ({ text: Buffer.from(`${text}/`), at })));
   const parts: Buffer[] = [];
   let from = 0;
   for (;;) {

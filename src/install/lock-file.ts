@@ -223,10 +223,10 @@ function toLocked(
     const { pin, pinGiven, parent, hooks, signers, signer } = record;
     const own = items.filter(({ source }) => source === id).map(toLockedItem);
     own.sort((a, b) => compareText(a.kind, b.kind) || compareText(a.effective, b.effective));
-    const place = { id, kind, location: isOnDisk(record) ? relativeTo(dirname(file), location) : location, commit };
+    const origin = { id, kind, location: isOnDisk(record) ? relativeTo(dirname(file), location) : location, commit };
     const choices = { prefix, prefixGiven, roots, addRoots, adoption, pin, pinGiven };
     const signed = { ...(signers && { signers }), ...(signer && { signer }) };
-    return { ...place, ...choices, ...signed, parent, hooks, items: own };
+    return { ...origin, ...choices, ...signed, parent, hooks, items: own };
   });
 }
 

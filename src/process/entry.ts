@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Returns the path of a program built next to this one, such as `host/main.js`; those of `src/` are made for tests. */
 export function findEntry(name: string): string {
-  const places = [`../${name}`, `../../node_modules/.cache/programs/${name}`];
-  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  const candidates = [`../${name}`, `../../node_modules/.cache/programs/${name}`];
+  const files = candidates.map((candidate) => fileURLToPath(new URL(candidate, import.meta.url)));
   return files.find((file) => existsSync(file)) ?? files[0]!;
 }

@@ -16,7 +16,7 @@ export interface NamedProgram {
   readonly file: string | undefined;
 }
 
-export interface ProgramPlaces {
+export interface ProgramContext {
   /** The search path of the processes that are started. */
   readonly path: readonly string[];
   readonly world: World;
@@ -32,7 +32,7 @@ const LARGE_BYTES = 4 * 1024 * 1024;
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /** Returns a line for the search path, for each program and for each interpreter behind it, without duplicates. */
-export function identifyPrograms(programs: readonly NamedProgram[], places: ProgramPlaces): string[] {
+export function identifyPrograms(programs: readonly NamedProgram[], context: ProgramContext): string[] {
   const lines = new Set<string>();
   const add = ({ name, file }: NamedProgram, depth = 0): void => {
     if (file === undefined) {
@@ -40,18 +40,18 @@ export function identifyPrograms(programs: readonly NamedProgram[], places: Prog
       return;
     }
     // A version manager gives every shell its own link to a directory.
-    const place = join(realPath(dirname(file)) ?? dirname(file), basename(file));
+    const located = join(realPath(dirname(file)) ?? dirname(file), basename(file));
     const real = realPath(file) ?? file;
-    lines.add(`program ${place}${real === place ? '' : ` -> ${real}`} ${digestProgram(real, places)}`);
-    if (depth < MAX_INTERPRETERS) for (const found of interpretersOf(file, places)) add(found, depth + 1);
+    lines.add(`program ${located}${real === located ? '' : ` -> ${real}`} ${digestProgram(real, context)}`);
+    if (depth < MAX_INTERPRETERS) for (const found of interpretersOf(file, context)) add(found, depth + 1);
   };
   for (const program of programs) add(program);
-  const directories = places.path.flatMap((directory) => realPath(directory) ?? []);
+  const directories = context.path.flatMap((directory) => realPath(directory) ?? []);
   return [`PATH ${[...new Set(directories)].join(':')}`, ...[...lines].sort()];
 }
 
 /** Returns the program that a `#!` line names, and the one that it finds on the search path. */
-export function shebangPrograms(shebang: string, file: string, { path }: Pick<ProgramPlaces, 'path'>): NamedProgram[] {
+export function shebangPrograms(shebang: string, file: string, { path }: Pick<ProgramContext, 'path'>): NamedProgram[] {
   const [first = ''] = shebang.split(/\s+/);
   let interpreter: string | undefined;
   try {
@@ -63,16 +63,16 @@ export function shebangPrograms(shebang: string, file: string, { path }: Pick<Pr
   return first === interpreter ? [named] : [{ name: first, file: realPath(first) && first }, named];
 }
 
-function interpretersOf(file: string, places: ProgramPlaces): NamedProgram[] {
+function interpretersOf(file: string, context: ProgramContext): NamedProgram[] {
   const head = readHead(file, HEAD_BYTES);
   if ('fault' in head) return [];
   const [, shebang] = /^#!([^\n]*)/.exec(head.bytes.toString('utf8')) ?? [];
-  return shebang === undefined ? [] : shebangPrograms(shebang.trim(), file, places);
+  return shebang === undefined ? [] : shebangPrograms(shebang.trim(), file, context);
 }
 
 const known = new Map<string, { readonly identity: FileIdentity; readonly digest: string }>();
 
-function digestProgram(file: string, { world, wieldHome }: ProgramPlaces): string {
+function digestProgram(file: string, { world, wieldHome }: ProgramContext): string {
   const identity = statIdentity(file);
   const before = known.get(file);
   if (identity !== undefined && before !== undefined && sameIdentity(before.identity, identity)) return before.digest;

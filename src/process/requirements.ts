@@ -14,7 +14,7 @@ export interface Missing {
   readonly hint: string;
 }
 
-export interface Places {
+export interface RequirementContext {
   readonly world: World;
   readonly workdir: string;
   /** Names of variables that the configuration passes on; undefined if all are visible to what needs them. */
@@ -24,9 +24,9 @@ export interface Places {
 }
 
 /** Returns what is missing, in the order of the requirements. Starts Python or Node to ask for its version. */
-export async function findMissing(requires: Requirements, places: Places): Promise<readonly Missing[]> {
+export async function findMissing(requires: Requirements, context: RequirementContext): Promise<readonly Missing[]> {
   const { programs, env, python, node } = requires;
-  const path = searchPath(places.world);
+  const path = searchPath(context.world);
   const isInstalled = (name: string): boolean => findProgram(name, path) !== undefined;
   const missing: Missing[] = [];
   for (const groups of programs) {
@@ -35,12 +35,12 @@ export async function findMissing(requires: Requirements, places: Places): Promi
     const what = groups.length === 1 ? absent.join(' and ') : describePrograms(groups);
     missing.push({ what: `the program ${what}`, hint: toInstallHint(absent, path) });
   }
-  missing.push(...findMissingVariables(env, places));
+  missing.push(...findMissingVariables(env, context));
   if (python !== undefined)
-    missing.push(...(await findMissingVersion('python', python, ['python3', 'python'], places)));
+    missing.push(...(await findMissingVersion('python', python, ['python3', 'python'], context)));
   if (node !== undefined) {
-    const isFitting = places.isInNode === true && includesVersion(node, process.versions.node);
-    if (!isFitting) missing.push(...(await findMissingVersion('node', node, ['node'], places)));
+    const isFitting = context.isInNode === true && includesVersion(node, process.versions.node);
+    if (!isFitting) missing.push(...(await findMissingVersion('node', node, ['node'], context)));
   }
   return missing;
 }
@@ -68,7 +68,7 @@ export function describeMissing(missing: readonly Missing[]): string | undefined
   return `Missing here: ${missing.map(({ what, hint }) => `${what} (${hint})`).join('; ')}.`;
 }
 
-function findMissingVariables(env: readonly string[], { world, pass }: Places): Missing[] {
+function findMissingVariables(env: readonly string[], { world, pass }: RequirementContext): Missing[] {
   const absent = env.filter((name) => world.env[name] === undefined);
   const hidden = pass === undefined ? [] : env.filter((name) => !isGranted(name, pass));
   return env
@@ -89,9 +89,9 @@ async function findMissingVersion(
   kind: keyof typeof LABELS,
   wanted: string,
   names: readonly string[],
-  places: Places,
+  context: RequirementContext,
 ): Promise<Missing[]> {
-  const { world, workdir } = places;
+  const { world, workdir } = context;
   const path = pathOutside(workdir, world);
   const file = names.map((name) => findProgram(name, path)).find((found) => found !== undefined);
   const what = `${LABELS[kind]} ${wanted}`.trim();

@@ -14,7 +14,7 @@ export type SecretReference =
   | { readonly kind: 'command'; readonly argv: readonly string[]; readonly written: string }
   | { readonly kind: 'keychain'; readonly name: string; readonly written: string };
 
-export interface SecretPlace {
+export interface SecretContext {
   readonly world: World;
   readonly workdir: string;
 }
@@ -28,25 +28,25 @@ const SHOWN_STDERR = 300;
 const kept = new WeakMap<World['env'], Map<string, Promise<string>>>();
 
 /** Reads a secret, once per process. Throws `unavailable`, which says which command failed and how, without the secret. */
-export function readSecret(reference: SecretReference, place: SecretPlace): Promise<string> {
-  const { env } = place.world;
+export function readSecret(reference: SecretReference, context: SecretContext): Promise<string> {
+  const { env } = context.world;
   const known = kept.get(env) ?? new Map<string, Promise<string>>();
   kept.set(env, known);
   const key = JSON.stringify(reference);
-  const reading = known.get(key) ?? readNow(reference, place);
+  const reading = known.get(key) ?? readNow(reference, context);
   known.set(key, reading);
   // The next call tries again.
   reading.catch(() => known.delete(key));
   return reading;
 }
 
-async function readNow(reference: SecretReference, place: SecretPlace): Promise<string> {
+async function readNow(reference: SecretReference, context: SecretContext): Promise<string> {
   const read = async (argv: readonly string[]): Promise<string> =>
-    (await runSecretCommand(argv, place)).stdout.replace(/\r?\n$/, '');
+    (await runSecretCommand(argv, context)).stdout.replace(/\r?\n$/, '');
   if (reference.kind === 'command') return read(reference.argv);
   const { name } = reference;
   try {
-    return await read(keychainOf(place.world.platform).read(name));
+    return await read(keychainOf(context.world.platform).read(name));
   } catch (error) {
     throw new ToolError('unavailable', `cannot read "${name}" in the keychain: ${(error as Error).message}`, {
       hint: `if it is not there: wield secrets set ${name}; if the keychain is locked, unlock it`,
@@ -66,7 +66,7 @@ export interface SecretCommandOptions {
  */
 export async function runSecretCommand(
   argv: readonly string[],
-  { world, workdir }: SecretPlace,
+  { world, workdir }: SecretContext,
   { stdin = '', maxBytes = MAX_SECRET_BYTES }: SecretCommandOptions = {},
 ): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const [name = '', ...args] = argv;

@@ -139,6 +139,6 @@ const HINT = 'use JSON Schema 2020-12 with references that begin with "#"';
 
 function badSchema(path: SchemaPath, problem: string, hint = HINT): ToolError {
   const where = path.map((step) => `/${step}`).join('');
-  const place = where === '' ? '' : ` at ${quoteOutside(where)}`;
-  return new ToolError('invalid_definition', `the schema${place} ${quoteOutside(problem, 200)}`, { hint });
+  const at = where === '' ? '' : ` at ${quoteOutside(where)}`;
+  return new ToolError('invalid_definition', `the schema${at} ${quoteOutside(problem, 200)}`, { hint });
 }

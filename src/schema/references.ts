@@ -20,13 +20,13 @@ const START = 'schema://document/';
 
 /** Returns a document without `$id` below its root. Its size and depth must have been checked before. */
 export function toLocalReferences(json: JsonSchema): JsonSchema {
-  const places = new Map<string, string>();
+  const pointers = new Map<string, string>();
   // Addresses of dynamic anchors, and of documents that a recursive reference may leave.
   const dynamic = new Set<string>();
   const open = new Set<string>();
   const key = idKeyOf(json);
-  const add = (place: string, pointer: string): void => {
-    if (!places.has(place)) places.set(place, pointer);
+  const add = (address: string, pointer: string): void => {
+    if (!pointers.has(address)) pointers.set(address, pointer);
   };
   mapNodes(json, (node, pointer, base) => {
     const { [key]: $id, $anchor, $dynamicAnchor, $recursiveAnchor } = node;
@@ -40,9 +40,9 @@ export function toLocalReferences(json: JsonSchema): JsonSchema {
     return node;
   });
   const find = (ref: string, base: string): string => {
-    const [place = '', fragment = ''] = resolve(ref, base).split('#');
+    const [address = '', fragment = ''] = resolve(ref, base).split('#');
     const isPointer = fragment === '' || fragment.startsWith('/');
-    const found = places.get(isPointer ? place : `${place}#${fragment}`);
+    const found = pointers.get(isPointer ? address : `${address}#${fragment}`);
     return found === undefined ? ref : `#${found}${isPointer ? fragment : ''}`;
   };
   return mapNodes(json, (node, pointer, base) => {

@@ -108,7 +108,7 @@ export interface CatalogItem {
   /** Why it has that state; absent if it is listed. */
   readonly why?: string;
   /** The rule, declaration or file behind `why`, or the file of the item. */
-  readonly place?: Place;
+  readonly position?: Position;
   readonly format?: string;
   readonly server?: string;
   /** Package that it was installed from. */
@@ -120,7 +120,7 @@ export interface CatalogItem {
 
 export type Mark = 'destructive' | 'read-only' | 'idempotent' | 'open-world' | 'terminal' | 'sandbox' | 'built-in';
 
-export interface Place {
+export interface Position {
   readonly file: string;
   readonly line: number | null;
 }
@@ -297,7 +297,7 @@ export interface ServerItem {
   /** Command line or URL, with secrets masked. */
   readonly target: string;
   readonly owner: string;
-  readonly place: Place;
+  readonly position: Position;
   readonly state: 'listed' | 'starting' | 'failed' | 'untrusted' | 'unknown' | 'off' | 'blocked';
   /** Whether this process has a connection. */
   readonly connected: boolean;
@@ -326,7 +326,7 @@ export interface SettingsList {
     readonly key: string;
     readonly value: string;
     /** Null: the default. */
-    readonly place: Place | null;
+    readonly position: Position | null;
   }[];
   /** Why calls are blocked, if they are. */
   readonly fault: string | null;

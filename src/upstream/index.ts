@@ -291,7 +291,7 @@ function describeUnlisted(server: ServerEntry, uri: string, configuration: strin
 // Hashes what decides what is started or called, with references as written, so that no secret is in the hash.
 function createConfigurationHash(workdir: string): (server: ServerEntry) => string {
   return memoize((server) => {
-    const { place, owner, installed, ...own } = server;
+    const { position, owner, installed, ...own } = server;
     // These decide how it is used.
     const { allow, deny, timeoutMs, startTimeoutMs, shared, ...rest } = own as StdioServer;
     // A server of a workspace is a different one in another directory.

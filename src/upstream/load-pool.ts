@@ -191,14 +191,14 @@ async function planStart(
           ...{ environment, wieldHome, advisories, beforeRun },
         });
   const { argv = [server.command, ...server.args], installed } = pinned;
-  const place = installed?.place;
+  const root = installed?.root;
   const request = { argv, cwd, environment: pinned.environment };
   const { applied, sandboxes } = serverProfiles(server, sandbox);
-  const isFirst = lock !== undefined && place === undefined && mayGoOn(request, world);
+  const isFirst = lock !== undefined && root === undefined && mayGoOn(request, world);
   const first = isFirst ? { lock, limitMs: FIRST_START_MS } : undefined;
   if (applied.length === 0) return { request, first, installed };
   const { sandboxServer } = await import('./connection/sandboxed.js');
-  const planned = await sandboxServer({ name, request, place, applied, sandboxes }, { world, wieldHome });
+  const planned = await sandboxServer({ name, request, root, applied, sandboxes }, { world, wieldHome });
   if (planned.egress === undefined) return { request: planned.request, first, installed };
   // What it runs is installed already.
   const egress = { plan: planned.egress, net: await network.resolve() };

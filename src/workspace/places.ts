@@ -198,7 +198,7 @@ function findDocuments(
 
 // OAS-6: a document that no place lists would be missing without a word.
 function findDocumentProblems({ settings, workdir }: Located, home: string | undefined, isRead: IsRead): Problem[] {
-  return [...settings.openapi].flatMap(([label, { spec, place }]): Problem[] => {
+  return [...settings.openapi].flatMap(([label, { spec, position }]): Problem[] => {
     if (spec === undefined) return [];
     const path = toAbsolute(spec, workdir, home) ?? spec;
     const stats = statOrNothing(path);
@@ -211,7 +211,7 @@ function findDocumentProblems({ settings, workdir }: Located, home: string | und
             ? 'does not end in .json, .yaml or .yml'
             : undefined;
     if (why === undefined) return [];
-    const where = place === undefined ? '' : ` in ${place.file}:${place.line}`;
+    const where = position === undefined ? '' : ` in ${position.file}:${position.line}`;
     const message = `is the spec of [openapi.${label}]${where}, but ${why}`;
     return [{ severity: 'error', path, message, hint: 'fix the path; a relative one starts at the workdir' }];
   });

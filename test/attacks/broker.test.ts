@@ -5,8 +5,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, vi } from 'vitest';
+import { findAddress } from '../../src/upstream/broker/address.js';
 import { tryConnect } from '../../src/upstream/broker/link.js';
-import { findPlace } from '../../src/upstream/broker/place.js';
 import { readVersion } from '../../src/workspace/machine.js';
 import { type BrokerWorkspace, createBrokerWorkspace } from '../support/broker.js';
 import { wield } from '../support/cli.js';
@@ -104,7 +104,7 @@ describe.concurrent('the broker', () => {
     await callTool(session, 'far_echo', { text: 'a' });
     const running = callTool(session, 'far_wait', { text: 'mine', ms: 1500 });
     await vi.waitFor(() => expect(workspace.received('far').join()).toContain('wait mine'), soon);
-    const link = await tryConnect(findPlace({ wieldHome: workspace.env.WIELD_HOME!, version: readVersion() }));
+    const link = await tryConnect(findAddress({ wieldHome: workspace.env.WIELD_HOME!, version: readVersion() }));
     onEnd(() => link!.peer.close());
     for (const channel of [0, 1, 2, 3, '__proto__', null]) {
       const wants = { progress: true, log: true, elicit: true };

@@ -6,8 +6,8 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'no
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, vi } from 'vitest';
+import { findAddress } from '../../src/upstream/broker/address.js';
 import { tryConnect } from '../../src/upstream/broker/link.js';
-import { findPlace } from '../../src/upstream/broker/place.js';
 import { readVersion } from '../../src/workspace/machine.js';
 import { createBrokerWorkspace } from '../support/broker.js';
 import { json, wield, wieldProcess } from '../support/cli.js';
@@ -74,7 +74,7 @@ describe.concurrent('the broker', () => {
   spec('UPS-120', 'refuses another build of wield, which starts its own', async () => {
     const workspace = createBrokerWorkspace();
     await wield(workspace, echo('a'));
-    const place = findPlace({ wieldHome: workspace.env.WIELD_HOME!, version: readVersion() });
+    const place = findAddress({ wieldHome: workspace.env.WIELD_HOME!, version: readVersion() });
     await expect(tryConnect({ ...place, build: '0123456789ab' })).rejects.toThrow('may not use the broker');
     // The built command, while the broker of the sources runs: as after an upgrade.
     const session = await connectStdio(workspace, 'older');

@@ -12,7 +12,7 @@ export function toServer(url: string, more: Partial<HttpServer> = {}): HttpServe
     kind: 'http',
     name: 'notes',
     owner: 'user',
-    place: { file: '/dev/null', pointer: null, line: null },
+    position: { file: '/dev/null', pointer: null, line: null },
     url,
     headers: {},
     ...more,

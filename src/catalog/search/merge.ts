@@ -38,11 +38,11 @@ interface Ranked {
 
 /** Merges rankings: entries named exactly, then by their best rank, then by how many queries found them. */
 export function mergeByRank<Hit extends Ranked>(rankings: readonly (readonly Hit[])[]): Hit[] {
-  const places = new Map<number, { hit: Hit; best: number; sum: number; isNamed: boolean }>();
+  const ranks = new Map<number, { hit: Hit; best: number; sum: number; isNamed: boolean }>();
   for (const hits of rankings) {
     for (const [rank, hit] of hits.entries()) {
-      const { best, sum, isNamed } = places.get(hit.at) ?? { best: rank, sum: 0, isNamed: false };
-      places.set(hit.at, {
+      const { best, sum, isNamed } = ranks.get(hit.at) ?? { best: rank, sum: 0, isNamed: false };
+      ranks.set(hit.at, {
         hit,
         best: Math.min(best, rank),
         sum: sum + 1 / (rank + 1),
@@ -50,7 +50,7 @@ export function mergeByRank<Hit extends Ranked>(rankings: readonly (readonly Hit
       });
     }
   }
-  return [...places.values()]
+  return [...ranks.values()]
     .sort((a, b) => Number(b.isNamed) - Number(a.isNamed) || a.best - b.best || b.sum - a.sum)
     .map(({ hit }) => hit);
 }

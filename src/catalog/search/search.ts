@@ -177,9 +177,9 @@ function nameKey(name: string): string {
 function bestOf(hits: readonly SearchHit[], limit: number): SearchHit[] {
   const best: SearchHit[] = [];
   for (const hit of hits) {
-    let place = best.length;
-    while (place > 0 && isAhead(hit, best[place - 1]!)) place--;
-    if (place < limit) best.splice(place, 0, hit);
+    let index = best.length;
+    while (index > 0 && isAhead(hit, best[index - 1]!)) index--;
+    if (index < limit) best.splice(index, 0, hit);
     if (best.length > limit) best.pop();
   }
   return best;

@@ -67,8 +67,8 @@ async function setSecret(call: VerbCall, name: string): Promise<number> {
   const fault = findFault(secret);
   if (fault !== undefined)
     throw usageError(`the secret ${fault}`, `printf %s "$VALUE" | wield secrets set ${name} --yes`);
-  const { argv, stdin } = keychainOf(placeOf(call).world.platform).write(name, secret);
-  await runSecretCommand(argv, placeOf(call), { stdin });
+  const { argv, stdin } = keychainOf(contextOf(call).world.platform).write(name, secret);
+  await runSecretCommand(argv, contextOf(call), { stdin });
   return report(
     call,
     { name },
@@ -91,20 +91,20 @@ async function removeSecret(call: VerbCall, name: string): Promise<number> {
     throw new ToolError('not_found', `the keychain has no secret "${name}"`, { hint: 'wield secrets list' });
   if (call.dryRun) return report(call, { name, dryRun: true }, `would remove  ${name}\n`);
   if (!(await confirm(call, `Remove ${name} from the keychain?`, name))) return 0;
-  await runSecretCommand(keychainOf(placeOf(call).world.platform).remove(name), placeOf(call));
+  await runSecretCommand(keychainOf(contextOf(call).world.platform).remove(name), contextOf(call));
   return report(call, { name }, `removed  ${name}\n`);
 }
 
 async function readNames(call: VerbCall): Promise<readonly string[]> {
-  const place = placeOf(call);
-  const keychain = keychainOf(place.world.platform);
-  const { stdout, stderr } = await runSecretCommand(keychain.list, place, { maxBytes: MAX_LISTING_BYTES });
+  const context = contextOf(call);
+  const keychain = keychainOf(context.world.platform);
+  const { stdout, stderr } = await runSecretCommand(keychain.list, context, { maxBytes: MAX_LISTING_BYTES });
   // One of the programs prints names to standard error.
   const names = keychain.parseNames(`${stdout}\n${stderr}`);
   return [...new Set(names)].filter((name) => SECRET_NAME.test(name)).sort();
 }
 
-function placeOf(call: VerbCall) {
+function contextOf(call: VerbCall) {
   const { machine, workspace } = call.toolbox();
   return { world: machine.world, workdir: workspace.workdir };
 }

@@ -16,7 +16,7 @@ export function buildRequest(
     return value === undefined || value === null ? [] : [{ parameter, value }];
   });
   for (const { parameter, value } of given) assertWellFormed(parameter.property, value);
-  const of = (place: HttpParameter['in']) => given.filter(({ parameter }) => parameter.in === place);
+  const of = (location: HttpParameter['in']) => given.filter(({ parameter }) => parameter.in === location);
   const path = action.path.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const found = of('path').find(({ parameter }) => parameter.name === name);
     if (found === undefined) throw invalidValue(name, 'is missing, which would lead to another path');
@@ -28,8 +28,8 @@ export function buildRequest(
   for (const { parameter, value } of of('header')) headers[parameter.name.toLowerCase()] = headerText(parameter, value);
   const cookies = of('cookie').flatMap(({ parameter, value }) => toPairs(parameter.name, value, parameter));
   if (cookies.length > 0) headers.cookie = cookies.join('; ');
-  for (const { property, in: place, name, ...style } of action.parameters)
-    if (place !== 'path' && required.includes(property)) assertSent(property, input[property] ?? null, style);
+  for (const { property, in: location, name, ...style } of action.parameters)
+    if (location !== 'path' && required.includes(property)) assertSent(property, input[property] ?? null, style);
   const body = action.body && buildBody(action.body, input, required);
   if (body !== undefined) headers['content-type'] = body.contentType;
   const url = server + path + (query.length === 0 ? '' : `${path.includes('?') ? '&' : '?'}${query.join('&')}`);

@@ -14,7 +14,7 @@ import { identifyPackages, type ModuleText } from '../../files/packages.js';
 import { readHead } from '../../files/read.js';
 import { baseEnvironment, grantsOf, mayBeSandboxed, withReferences, worldOf } from '../../process/environment.js';
 import { identifyPrograms } from '../../process/programs.js';
-import { planSandbox, type SandboxPlaces, withSandbox } from '../../process/sandbox/index.js';
+import { planSandbox, type SandboxContext, withSandbox } from '../../process/sandbox/index.js';
 import type { HostSettings } from './connection.js';
 import { createHostPool, type HostPoolOptions } from './pool.js';
 
@@ -91,12 +91,12 @@ async function sandboxLoading(
   settings: HostSettings,
   sandboxes: SandboxSettings,
   code: readonly string[],
-  places: SandboxPlaces,
+  context: SandboxContext,
 ): Promise<HostSettings> {
   const required = sandboxes.rules.some((rule) => rule.required);
   const target = { name: 'loading a module', workdir: settings.cwd, code, environment: settings.environment };
   const applied = [{ profile: 'read-only', required, by: 'tool' }] as const;
-  return { ...settings, ...(await planSandbox(applied, sandboxes, target, places)) };
+  return { ...settings, ...(await planSandbox(applied, sandboxes, target, context)) };
 }
 
 // Where Node looks for packages.
@@ -126,7 +126,7 @@ function notLoaded({ name }: Tool): ToolError {
 }
 
 /** Returns the lines of a plan (POL-25). */
-function identifyModule({ source, sandbox, environment }: ModulePlan, places: SandboxPlaces): string[] {
+function identifyModule({ source, sandbox, environment }: ModulePlan, context: SandboxContext): string[] {
   const modules = source.files.flatMap(({ path }): ModuleText[] => {
     const reading = readHead(path, MAX_MODULE_BYTES);
     return 'fault' in reading ? [] : [{ file: path, text: reading.bytes.toString('utf8') }];
@@ -135,7 +135,7 @@ function identifyModule({ source, sandbox, environment }: ModulePlan, places: Sa
   const [launcher] = sandbox?.launcher ?? [];
   const path = (environment.PATH ?? '').split(delimiter);
   return [
-    ...identifyPrograms(launcher === undefined ? [] : [{ name: launcher, file: launcher }], { ...places, path }),
-    ...identifyPackages(modules, places.world.now),
+    ...identifyPrograms(launcher === undefined ? [] : [{ name: launcher, file: launcher }], { ...context, path }),
+    ...identifyPackages(modules, context.world.now),
   ];
 }

@@ -29,7 +29,7 @@ import {
   worldOf,
 } from '../../process/environment.js';
 import { identifyPrograms, type NamedProgram, shebangPrograms } from '../../process/programs.js';
-import { type SandboxPlaces, withSandbox } from '../../process/sandbox/index.js';
+import { type SandboxContext, withSandbox } from '../../process/sandbox/index.js';
 import type { SeenFiles } from './command-output.js';
 import { planCommand } from './command-plan.js';
 import { runCommand } from './command-run.js';
@@ -57,7 +57,7 @@ export interface ProcessExecutorOptions {
 export function createProcessExecutor(options: ProcessExecutorOptions): Executor<'process'> {
   const { world, wieldHome, beforeRun, background, withVariables, findRoute } = options;
   const seen: SeenFiles = new Map();
-  const places = { world, wieldHome };
+  const sandboxing = { world, wieldHome };
   const runPlanned = async (planned: ProcessPlan, scope: CallScope): Promise<Output> => {
     const plan = await withVariables(planned, scope);
     const action = actionOf(plan.tool, 'process');
@@ -83,9 +83,9 @@ export function createProcessExecutor(options: ProcessExecutorOptions): Executor
       const plan = action.runs === 'script' ? planScript({ ...options, action }) : planCommand({ ...options, action });
       if (context.withoutSandbox || !mayBeSandboxed(tool, snapshot.settings)) return plan;
       const own = action.runs === 'script' ? [action.file, dirname(action.file), plan.cwd] : [action.directory];
-      return withSandbox(plan, snapshot, [plan.interpreter ?? plan.binary, ...own], places);
+      return withSandbox(plan, snapshot, [plan.interpreter ?? plan.binary, ...own], sandboxing);
     },
-    programs: async (plan, { workdir }) => identifyPlan(plan, workdir, places),
+    programs: async (plan, { workdir }) => identifyPlan(plan, workdir, sandboxing),
     async run(plan, scope) {
       if (plan.tool.traits.background !== true || background === undefined) return runPlanned(plan, scope);
       return background.start(plan, scope, (own) => runPlanned(withOwnOutput(plan, own), own));
@@ -194,7 +194,7 @@ function nulError(name: string): ToolError {
 }
 
 /** Returns the lines of a plan (POL-25): the same for every input, because an approval may be for any input. */
-function identifyPlan(plan: ProcessPlan, workdir: string, { world, wieldHome }: SandboxPlaces): string[] {
+function identifyPlan(plan: ProcessPlan, workdir: string, { world, wieldHome }: SandboxContext): string[] {
   const action = actionOf(plan.tool, 'process');
   const path = (plan.environment.PATH ?? '').split(delimiter);
   const launchers = [plan.launcher[0], plan.sandbox?.launcher[0]].filter((file) => file !== undefined);

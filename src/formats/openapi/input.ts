@@ -42,19 +42,19 @@ export function toInput(
   const required: string[] = [];
   const sent: HttpParameter[] = [];
   for (const { node, file } of parameters) {
-    const { name, in: place } = node;
-    if (typeof name !== 'string' || typeof place !== 'string' || !PLACES.includes(place)) continue;
-    if (place === 'header' && OWN_HEADERS.test(name)) continue;
-    const property = freeName(name, place, properties);
+    const { name, in: location } = node;
+    if (typeof name !== 'string' || typeof location !== 'string' || !PLACES.includes(location)) continue;
+    if (location === 'header' && OWN_HEADERS.test(name)) continue;
+    const property = freeName(name, location, properties);
     const [media] = mediaOf(node.content);
     const schema = isRecord(media?.[1].schema) ? media[1].schema : isRecord(node.schema) ? node.schema : {};
     properties[property] = describe(writer.convert({ node: schema, file }), node.description);
-    if (node.required === true || place === 'path') required.push(property);
+    if (node.required === true || location === 'path') required.push(property);
     sent.push({
       name,
       property,
-      in: place as HttpLocation,
-      ...styleOf(node, place as HttpLocation, media !== undefined),
+      in: location as HttpLocation,
+      ...styleOf(node, location as HttpLocation, media !== undefined),
     });
   }
   const given = isRecord(operation.node.requestBody)
@@ -177,14 +177,14 @@ function isFile({ type, format, contentMediaType }: Node): boolean {
   );
 }
 
-function styleOf(node: Node, place: HttpLocation, isJson: boolean): HttpStyle {
+function styleOf(node: Node, location: HttpLocation, isJson: boolean): HttpStyle {
   if (isJson) return { style: 'json', explode: false };
-  const usual = place === 'query' || place === 'cookie' ? 'form' : 'simple';
+  const usual = location === 'query' || location === 'cookie' ? 'form' : 'simple';
   const style = (
     typeof node.style === 'string' && STYLES.includes(node.style) ? node.style : usual
   ) as HttpStyle['style'];
   const explode = typeof node.explode === 'boolean' ? node.explode : style === 'form';
-  return { style, explode, ...(place === 'query' && node.allowReserved === true ? { allowReserved: true } : {}) };
+  return { style, explode, ...(location === 'query' && node.allowReserved === true ? { allowReserved: true } : {}) };
 }
 
 function mediaOf(content: unknown): [string, Node][] {
@@ -227,13 +227,13 @@ function describe(schema: JsonSchema, description: unknown): JsonSchema {
 }
 
 /** Returns a name that every provider accepts and no other property has. */
-function freeName(name: string, place: string, taken: Readonly<Record<string, Json>>): string {
+function freeName(name: string, location: string, taken: Readonly<Record<string, Json>>): string {
   const plain =
     name
       .replace(/[^\w.-]+/g, '_')
       .replace(/^_+|_+$/g, '')
-      .slice(0, MAX_NAME) || place;
+      .slice(0, MAX_NAME) || location;
   if (!Object.hasOwn(taken, plain)) return plain;
-  const placed = `${place}_${plain}`.slice(0, MAX_NAME);
+  const placed = `${location}_${plain}`.slice(0, MAX_NAME);
   return findFree(placed, (free) => Object.hasOwn(taken, free), MAX_NAME - 4);
 }

@@ -37,7 +37,7 @@ const TOO_LARGE: ErrorValue = {
 
 /** Says which readings of a document have the same result while its files do not change. */
 export function keyOf({ name, settings, boundary }: PrepareOptions): string {
-  const { place: _, ...used } = settings;
+  const { position: _, ...used } = settings;
   return JSON.stringify([name, used, boundary?.directory]);
 }
 

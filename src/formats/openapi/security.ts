@@ -39,13 +39,13 @@ export function toSecurity(
 }
 
 function toScheme(name: string, node: Node): HttpScheme | undefined {
-  const { type, scheme, in: place } = node;
+  const { type, scheme, in: location } = node;
   const header = { in: 'header', parameter: 'Authorization' } as const;
   if (type === 'basic' || (type === 'http' && /^basic$/i.test(String(scheme))))
     return { name, kind: 'basic', ...header };
   if (type === 'http' || type === 'oauth2' || type === 'openIdConnect') return { name, kind: 'bearer', ...header };
   if (type !== 'apiKey' || typeof node.name !== 'string') return undefined;
-  return place === 'header' || place === 'query' || place === 'cookie'
-    ? { name, kind: 'key', in: place, parameter: node.name }
+  return location === 'header' || location === 'query' || location === 'cookie'
+    ? { name, kind: 'key', in: location, parameter: node.name }
     : undefined;
 }

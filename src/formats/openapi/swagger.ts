@@ -58,11 +58,11 @@ export function fromSwagger(
 }
 
 function toParameter(parameter: Node): Node {
-  const { name, in: place, required, description, collectionFormat, ...schema } = parameter;
+  const { name, in: location, required, description, collectionFormat, ...schema } = parameter;
   const style =
     typeof collectionFormat === 'string' ? STYLES[collectionFormat] : schema.type === 'array' ? STYLES.csv : {};
-  const isPlain = (place === 'path' || place === 'header') && style?.style === 'form';
-  return { name, in: place, required, description, schema, ...(isPlain ? SIMPLE : style) };
+  const isPlain = (location === 'path' || location === 'header') && style?.style === 'form';
+  return { name, in: location, required, description, schema, ...(isPlain ? SIMPLE : style) };
 }
 
 function toBody({ schema, required, description }: Node, consumes: readonly string[]): Node {

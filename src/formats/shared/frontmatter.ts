@@ -74,11 +74,11 @@ function readYaml(block: string, body: string): Frontmatter | Finding {
 function toProblem({ message, code, linePos }: Error & Partial<import('yaml').YAMLParseError>): Finding {
   const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
   const [start] = linePos ?? [];
-  const place = start === undefined ? {} : { line: start.line + 1, column: start.col };
+  const position = start === undefined ? {} : { line: start.line + 1, column: start.col };
   return {
     message: `frontmatter is not valid YAML: ${quoteOutside(reason.replace(/:$/, ''), 160)}`,
     hint: HINTS.find(([codes]) => codes.includes(code ?? ''))?.[1] ?? 'put the value in quotes, or fix the line',
-    ...place,
+    ...position,
   };
 }
 

@@ -54,10 +54,10 @@ function toMarketplace(document: JsonObject): Marketplace {
     else if (names.has(name.toLowerCase())) skip('another plugin has the same name');
     else {
       names.add(name.toLowerCase());
-      const place = readPlace(value.source, base);
-      if (typeof place === 'string') skip(place);
-      else if (place.repository === null) plugins.push(toEntry(name, value, place.path));
-      else addElsewhere(elsewhere, place as RemotePlace, toEntry(name, value, place.path));
+      const located = readLocation(value.source, base);
+      if (typeof located === 'string') skip(located);
+      else if (located.repository === null) plugins.push(toEntry(name, value, located.path));
+      else addElsewhere(elsewhere, located as RemoteLocation, toEntry(name, value, located.path));
     }
   }
   if (listed.length > MAX_PLUGINS) skipped.push({ name: '…', reason: `more than ${MAX_PLUGINS} plugins` });
@@ -65,17 +65,17 @@ function toMarketplace(document: JsonObject): Marketplace {
   return { description, plugins, elsewhere: [...elsewhere.values()], skipped };
 }
 
-interface Place {
+interface PluginLocation {
   /** Null: the source itself. */
   readonly repository: string | null;
   readonly path: string;
   readonly pin: Pin | null;
 }
 
-type RemotePlace = Place & { readonly repository: string };
+type RemoteLocation = PluginLocation & { readonly repository: string };
 
 // A text is the reason why the plugin cannot be read.
-function readPlace(source: unknown, base: string | null): Place | string {
+function readLocation(source: unknown, base: string | null): PluginLocation | string {
   if (typeof source === 'string')
     return readLocal(base === null || source.startsWith('./') ? source : `${base}/${source}`);
   if (!isRecord(source)) return 'has no source';
@@ -89,7 +89,7 @@ function readPlace(source: unknown, base: string | null): Place | string {
   return typeof local === 'string' ? local : { ...local, repository, pin: readPin(source) };
 }
 
-function readLocal(written: string): Place | string {
+function readLocal(written: string): PluginLocation | string {
   const path = normalize(written.trim() === '' ? '.' : written.trim()).replace(/\/+$/, '');
   if (/^\w+:|@/.test(written) || !isSafePath(path)) return 'its path is outside the source';
   return { repository: null, path: path === '.' ? '' : path, pin: null };
@@ -109,7 +109,7 @@ function toEntry(name: string, value: Readonly<Record<string, unknown>>, path: s
 }
 
 // Several plugins can be in one commit of a repository.
-function addElsewhere(all: Map<string, NestedSource>, { repository, pin }: RemotePlace, entry: PluginEntry): void {
+function addElsewhere(all: Map<string, NestedSource>, { repository, pin }: RemoteLocation, entry: PluginEntry): void {
   const key = `${repository.replace(/\.git$/, '')} ${pin?.name ?? ''}`;
   const known = all.get(key);
   all.set(key, {

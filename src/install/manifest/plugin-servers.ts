@@ -82,8 +82,8 @@ export function toServer(name: string, entry: Json, skip: SkipServer): PluginSer
     skip(name, `its name ${fault}`);
     return undefined;
   }
-  const place = { file: '', pointer: null, line: null };
-  const { findings, entry: read } = readServer(name, entry, { owner: 'package', place });
+  const position = { file: '', pointer: null, line: null };
+  const { findings, entry: read } = readServer(name, entry, { owner: 'package', position });
   if (read !== undefined) return { name, entry: entry as JsonObject };
   const first = findings.find(({ severity }) => severity === 'error');
   skip(name, [first?.keyPath.join('.'), first?.message].filter(Boolean).join(': '));

@@ -81,12 +81,12 @@ export async function addNested(
   const queue = nestedOf(outer, 1);
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { nested, parent, depth } = next;
-    const place = placeOf(nested, parent, seen, environment);
-    if ('reason' in place) {
-      skipped.push(place);
+    const located = locate(nested, parent, seen, environment);
+    if ('reason' in located) {
+      skipped.push(located);
       continue;
     }
-    const { location } = place.location;
+    const { location } = located.location;
     if (seen.has(location)) {
       skipped.push(...skipPlugins(nested, 'other_commit'));
       continue;
@@ -106,7 +106,7 @@ export async function addNested(
     seen.add(location);
     const one =
       known === undefined || isListedAnew(nested, known)
-        ? await addOrSkip(nested, place, environment)
+        ? await addOrSkip(nested, located, environment)
         : { record: known, scan: scanRecord(known, treeOf(known, paths)), known: true };
     if ('reason' in one) skipped.push(one);
     else {
@@ -127,12 +127,12 @@ export async function addNested(
 
 // A missing directory is skipped, as is a plugin in a repository that must not be nested; any other such source is an
 // error.
-function placeOf(
+function locate(
   nested: NestedSource,
   parent: SourceRecord,
   seen: ReadonlySet<string>,
   { paths, world, report }: InstallEnvironment,
-): NestedPlace | SkippedSource {
+): NestedLocation | SkippedSource {
   const cwd = parent.kind === 'local' ? parent.location : treeOf(parent, paths);
   try {
     const location = parseLocation(nested.source, cwd, world.home);
@@ -183,7 +183,7 @@ function nestedOf({ record, scan: { manifest } }: FetchedSource, depth: number) 
   return manifest.sources.map((nested) => ({ nested, parent: record, depth, repositories }));
 }
 
-interface NestedPlace {
+interface NestedLocation {
   readonly location: SourceLocation;
   readonly cwd: string;
   readonly parent: SourceRecord;
@@ -191,7 +191,7 @@ interface NestedPlace {
 
 async function addOrSkip(
   nested: NestedSource,
-  { location, cwd, parent }: NestedPlace,
+  { location, cwd, parent }: NestedLocation,
   environment: InstallEnvironment,
 ): Promise<Omit<AddedSource, 'install'> | SkippedSource> {
   const { source, namespace, pin, adoption, onAuthFailure } = nested;

@@ -160,8 +160,8 @@ function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only
     (value) => resolvePath(context, kind, isRecord(value) ? (value.source as Json) : value) ?? [],
   );
   const usual = resolveLinks(tree, join(root, `${kind}s`));
-  const places = only || given.length > 0 ? paths.map((path) => resolveLinks(tree, path)) : [usual];
-  const items = places.flatMap((base) =>
+  const bases = only || given.length > 0 ? paths.map((path) => resolveLinks(tree, path)) : [usual];
+  const items = bases.flatMap((base) =>
     markdownIn(base).flatMap((file) => {
       const name = (file === base ? basename(file) : relative(base, file)).replace(/\.md$/i, '').replaceAll('/', '-');
       if (!isReservedFile(`${name}.md`)) return readItem(context, kind, name, file);
@@ -172,7 +172,7 @@ function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only
   );
   if (!only && given.length > 0)
     for (const file of markdownIn(usual))
-      if (!places.some((place) => isBelow(file, place)) && !/\/readme\.md$/i.test(file))
+      if (!bases.some((base) => isBelow(file, base)) && !/\/readme\.md$/i.test(file))
         skip(kind, `${plugin}:${quoteOutside(file, 80)}`, 'its manifest lists others');
   return distinct(items, (item) => skip(kind, item.path, `another ${kind} has the same name`));
 }

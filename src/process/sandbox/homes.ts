@@ -55,7 +55,7 @@ const HOMEBREW = '/home/linuxbrew/.linuxbrew';
 /** Directories of a home that many programs fail without. */
 const CACHES = ['.cache', '.npm'];
 
-export interface HomePlaces {
+export interface HomeContext {
   readonly home: string | undefined;
   /** Closed homes. */
   readonly homes: readonly string[];
@@ -65,7 +65,7 @@ export interface HomePlaces {
 }
 
 /** Returns what is open in closed homes and private directories besides the project. */
-export function findPrograms({ home, homes, workdir, path, now }: HomePlaces): readonly string[] {
+export function findPrograms({ home, homes, workdir, path, now }: HomeContext): readonly string[] {
   const isClosed = (one: string): boolean => [...homes, ...TEMPORARY, RUN].some((place) => isWithin(place, one));
   const searched = (path ?? '').split(delimiter).filter((one) => isAbsolute(one));
   // EXE-81: a process may have left links in a directory of the workdir.

@@ -25,7 +25,7 @@ import {
   findHomes,
   findPrograms,
   findProject,
-  type HomePlaces,
+  type HomeContext,
   listSettings,
   toInstallations,
 } from './homes.js';
@@ -39,7 +39,7 @@ import { findGuarded, findSecrets, readLinks, toLinkFiles } from './secrets.js';
 import { noSandbox } from './text.js';
 import { walk } from './walk.js';
 
-export interface SandboxPlaces {
+export interface SandboxContext {
   readonly world: World;
   /** Where the state of wield is; found by the environment if absent. */
   readonly wieldHome?: string | undefined;
@@ -68,7 +68,7 @@ export async function withSandbox<P extends ProcessPlan | ModulePlan>(
   plan: P,
   { workdir, settings }: PlanSnapshot,
   code: readonly string[],
-  places: SandboxPlaces,
+  places: SandboxContext,
 ): Promise<P> {
   const applied = profilesOf(plan.tool, settings.sandbox);
   if (applied.length === 0) return plan;
@@ -81,7 +81,7 @@ export async function planSandbox(
   applied: readonly AppliedProfile[],
   settings: SandboxSettings,
   target: SandboxedProcess,
-  { world, wieldHome = findWieldHome(world.env, world.home) }: SandboxPlaces,
+  { world, wieldHome = findWieldHome(world.env, world.home) }: SandboxContext,
 ): Promise<PlannedSandbox> {
   const workdir = realPath(target.workdir) ?? target.workdir;
   const now = world.now();
@@ -215,7 +215,7 @@ function findExposed(code: readonly string[], rules: SandboxRules, homes: readon
 function toSearch(
   applied: readonly AppliedProfile[],
   { profiles, places = [] }: SandboxSettings,
-  { workdir, home, homes, now }: Omit<HomePlaces, 'path'>,
+  { workdir, home, homes, now }: Omit<HomeContext, 'path'>,
 ): Omit<SandboxSearch, 'found'> {
   const tables = applied.flatMap(({ profile }) => profiles.get(profile) ?? []);
   const isListed = tables.some(({ read }) => read !== undefined && !read.includes('/'));

@@ -39,7 +39,7 @@ export interface Profile {
   readonly env?: readonly string[];
 }
 
-export interface ProfilePlaces {
+export interface ProfileContext {
   readonly workdir: string;
   readonly home: string | undefined;
   readonly homes: readonly string[];
@@ -56,26 +56,26 @@ export interface ProfilePlaces {
 export function resolveProfiles(
   applied: readonly AppliedProfile[],
   settings: SandboxSettings,
-  places: ProfilePlaces,
+  context: ProfileContext,
 ): Profile {
-  return applied.map((one) => resolveProfile(one, settings, places)).reduce(combine);
+  return applied.map((one) => resolveProfile(one, settings, context)).reduce(combine);
 }
 
-function resolveProfile({ profile: name, by }: AppliedProfile, { profiles }: SandboxSettings, places: ProfilePlaces) {
+function resolveProfile({ profile: name, by }: AppliedProfile, { profiles }: SandboxSettings, context: ProfileContext) {
   const tables = profiles.get(name) ?? [];
-  const builtin = toBuiltin(name, places);
+  const builtin = toBuiltin(name, context);
   // A project must not define what the user refers to.
   const isDefined = by === 'user' ? tables.some(({ byProject }) => !byProject) : tables.length > 0;
   if (builtin === undefined && !isDefined) throw unknownProfile(name, profiles);
-  const own = tables.map((table) => toProfile(name, table, places));
+  const own = tables.map((table) => toProfile(name, table, context));
   return [...(builtin === undefined ? [] : [builtin]), ...own].reduce(combine);
 }
 
-function toBuiltin(name: string, places: ProfilePlaces): Profile | undefined {
-  const workdir = canonical(places.workdir);
+function toBuiltin(name: string, context: ProfileContext): Profile | undefined {
+  const workdir = canonical(context.workdir);
   const base: Profile = {
-    ...{ read: 'all', write: [], ...toHidden(places, []), named: [], shown: [], deny: [], links: [] },
-    ...{ guarded: places.guarded.map(({ real }) => real), network: false },
+    ...{ read: 'all', write: [], ...toHidden(context, []), named: [], shown: [], deny: [], links: [] },
+    ...{ guarded: context.guarded.map(({ real }) => real), network: false },
   };
   switch (name) {
     case 'read-only':
@@ -89,7 +89,7 @@ function toBuiltin(name: string, places: ProfilePlaces): Profile | undefined {
 }
 
 // EXE-74: a directory around a secret does not name it. In a home that is open, settings are secrets.
-function toHidden({ workdir, homes, secrets, now }: ProfilePlaces, named: readonly string[]) {
+function toHidden({ workdir, homes, secrets, now }: ProfileContext, named: readonly string[]) {
   const open = homes.filter((home) => home === workdir || named.includes(home));
   const settings = open.flatMap((home) => listSettings(home, now) ?? []);
   return {
@@ -101,18 +101,18 @@ function toHidden({ workdir, homes, secrets, now }: ProfilePlaces, named: readon
 function toProfile(
   name: string,
   { read, write, deny = [], network = false, env }: SandboxTable,
-  places: ProfilePlaces,
+  context: ProfileContext,
 ): Profile {
-  const { workdir } = places;
-  assertPaths(name, [...(read ?? []), ...(write ?? []), ...deny], places);
+  const { workdir } = context;
+  assertPaths(name, [...(read ?? []), ...(write ?? []), ...deny], context);
   const toPaths = (paths: readonly string[]): string[] =>
-    paths.map((path) => assertInside(name, path, toPath(path, places), workdir));
+    paths.map((path) => assertInside(name, path, toPath(path, context), workdir));
   const readable = toPaths(read ?? ['/']);
   const writes = write === undefined ? [canonical(workdir)] : toPaths(write);
   const named = [...readable, ...writes].map((path) => path.replace(/(?<=.)\/$/, ''));
-  const hidden = toHidden(places, named);
-  const denied = deny.map((path) => ({ path: toLexical(path, places), real: toPath(path, places) }));
-  const known = places.remembered.filter(
+  const hidden = toHidden(context, named);
+  const denied = deny.map((path) => ({ path: toLexical(path, context), real: toPath(path, context) }));
+  const known = context.remembered.filter(
     ({ kind, path }) => kind === 'deny' && denied.some((one) => one.path === path),
   );
   return {
@@ -120,13 +120,13 @@ function toProfile(
     write: writes.includes('/') ? 'all' : writes,
     ...hidden,
     named: named.filter((path) =>
-      [...places.homes, ...hidden.secrets, ...places.secrets].some((one) => isWithin(one, path)),
+      [...context.homes, ...hidden.secrets, ...context.secrets].some((one) => isWithin(one, path)),
     ),
     shown: readable.filter((path) => [RUN, ...TEMPORARY].some((place) => path !== place && isWithin(place, path))),
     deny: [...new Set([...denied, ...known].map(({ real }) => real))],
     links: denied.filter(({ path, real }) => path !== real).map((one) => ({ kind: 'deny', ...one })),
     // A directory around one does not name it, but for that of packages.
-    guarded: places.guarded
+    guarded: context.guarded
       .filter((one) => ![one.real, one.unit].some((path) => path !== undefined && named.includes(path)))
       .map(({ real }) => real),
     network: meetNetworks(network, true),
@@ -134,9 +134,9 @@ function toProfile(
   };
 }
 
-function assertPaths(profile: string, paths: readonly string[], places: ProfilePlaces): void {
+function assertPaths(profile: string, paths: readonly string[], context: ProfileContext): void {
   for (const path of paths) {
-    const fault = findPathFault(path, places);
+    const fault = findPathFault(path, context);
     if (fault === undefined) continue;
     throw new ToolError('unavailable', `the sandbox profile "${profile}" has ${fault}: ${quoteOutside(path)}`, {
       hint: 'write the paths of files and directories, absolute, below ~ or the workdir; a directory includes what is in it',
@@ -146,23 +146,23 @@ function assertPaths(profile: string, paths: readonly string[], places: ProfileP
 }
 
 /** Returns what a path is that would be the name of a file that does not exist, and hide nothing. */
-export function findPathFault(path: string, places: Starts): string | undefined {
+export function findPathFault(path: string, context: Starts): string | undefined {
   const isVariable = path.includes('$');
   const isUser = /^~[^/]/.test(path);
   if (!isVariable && !isUser && !/[*?]|\[.*\]|\{.*\}/.test(path)) return undefined;
-  if (realPath(toPath(path, places)) !== undefined) return undefined;
+  if (realPath(toPath(path, context)) !== undefined) return undefined;
   return isVariable ? 'a variable' : isUser ? 'the home of another user' : 'a pattern';
 }
 
-type Starts = Pick<ProfilePlaces, 'workdir' | 'home'>;
+type Starts = Pick<ProfileContext, 'workdir' | 'home'>;
 
 function toLexical(path: string, { workdir, home }: Starts): string {
   return resolve(workdir, expandHome(path, home));
 }
 
 /** Returns the canonical path of one in a table. */
-export function toPath(path: string, places: Starts): string {
-  const absolute = canonical(toLexical(path, places));
+export function toPath(path: string, context: Starts): string {
+  const absolute = canonical(toLexical(path, context));
   // The slash says that a missing path becomes a directory.
   return path.endsWith('/') && realPath(absolute) === undefined ? `${absolute}/` : absolute;
 }

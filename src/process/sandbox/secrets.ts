@@ -33,7 +33,7 @@ const OF_SYSTEM = [
 // Searched for tools in the workdir itself.
 const OF_WORKDIR = ['skills', 'tools'];
 
-export interface SecretPlaces {
+export interface SecretSearch {
   readonly wieldHome: string;
   readonly found: Found;
   /** Files of the home whose other names are secrets, too. */
@@ -43,7 +43,7 @@ export interface SecretPlaces {
 }
 
 /** Returns the canonical paths of secrets that exist. */
-export function findSecrets({ wieldHome, found, ofHome, remembered, now }: SecretPlaces): readonly string[] {
+export function findSecrets({ wieldHome, found, ofHome, remembered, now }: SecretSearch): readonly string[] {
   const links = remembered.filter(({ kind }) => kind === 'secret').map(({ real }) => real);
   const paths = realPaths([wieldHome, ...OF_SYSTEM, ...links]);
   const own = found.secrets.map(({ real }) => real);

@@ -5,7 +5,7 @@ import type { CallerKind } from '../../core/caller.js';
 import type { Json } from '../../core/json.js';
 import type { CallerName, Explained } from '../api.js';
 import { request } from './client.js';
-import { Choice, Empty, ErrorBox, PlaceText, TextInput } from './parts.js';
+import { Choice, Empty, ErrorBox, PositionText, TextInput } from './parts.js';
 import { VerdictView } from './plan.js';
 import { view } from './route.js';
 import { calls } from './store.js';
@@ -76,7 +76,7 @@ export function Answer({ explained }: { explained: Explained }) {
           <ul class="plain">
             {unmatched.map(({ text, file, line }) => (
               <li key={`${text} ${file} ${line}`}>
-                <code>{text}</code> {file !== null && <PlaceText place={{ file, line }} />}
+                <code>{text}</code> {file !== null && <PositionText position={{ file, line }} />}
               </li>
             ))}
           </ul>

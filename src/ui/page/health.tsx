@@ -2,7 +2,7 @@
 
 import type { HealthCheck } from '../api.js';
 import { request } from './client.js';
-import { Chip, Fetched, PlaceText, type Tone } from './parts.js';
+import { Chip, Fetched, PositionText, type Tone } from './parts.js';
 import { catalog } from './store.js';
 import { useFetch } from './use-request.js';
 
@@ -46,11 +46,13 @@ export function HealthPanel() {
                 </tr>
               </thead>
               <tbody>
-                {settings.map(({ key, value, place }) => (
+                {settings.map(({ key, value, position }) => (
                   <tr key={key}>
                     <th scope="row">{key}</th>
                     <td>{value}</td>
-                    <td>{place === null ? <span class="note">default</span> : <PlaceText place={place} />}</td>
+                    <td>
+                      {position === null ? <span class="note">default</span> : <PositionText position={position} />}
+                    </td>
                   </tr>
                 ))}
               </tbody>

@@ -3,7 +3,7 @@
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { ErrorValue } from '../../core/error.js';
-import type { Place } from '../api.js';
+import type { Position } from '../api.js';
 import type { Task } from './use-request.js';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain';
@@ -65,8 +65,8 @@ export function Diff({ lines }: { lines: readonly string[] }) {
   );
 }
 
-export function PlaceText({ place }: { place: Place | { file: string; line: number } }) {
-  return <code class="place">{place.line === null ? place.file : `${place.file}:${place.line}`}</code>;
+export function PositionText({ position }: { position: Position | { file: string; line: number } }) {
+  return <code class="position">{position.line === null ? position.file : `${position.file}:${position.line}`}</code>;
 }
 
 /** Rows of labels and values; absent values are left out. */

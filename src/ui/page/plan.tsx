@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { Verdict } from '../../core/caller.js';
 import type { PlannedCall } from '../api.js';
-import { Diff, Facts, PlaceText, VerdictChip } from './parts.js';
+import { Diff, Facts, PositionText, VerdictChip } from './parts.js';
 
 export function PlanView({ planned }: { planned: PlannedCall }) {
   const { rows, verdict, digest } = planned;
@@ -22,7 +22,7 @@ export function VerdictView({ verdict }: { verdict: Verdict }) {
     <div class="verdict">
       <VerdictChip verdict={verdict.verdict} /> <span class="prose">{verdict.reason}</span>{' '}
       {verdict.rule !== null && !verdict.reason.includes(verdict.rule) && <code>{verdict.rule}</code>}{' '}
-      {verdict.source !== undefined && <PlaceText place={verdict.source} />}
+      {verdict.source !== undefined && <PositionText position={verdict.source} />}
       {verdict.hint !== undefined && <p class="note">{verdict.hint}</p>}
       {verdict.changes !== undefined && <Diff lines={verdict.changes} />}
     </div>

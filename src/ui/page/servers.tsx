@@ -2,7 +2,7 @@
 
 import type { ServerItem } from '../api.js';
 import { request } from './client.js';
-import { Chip, Code, Empty, ErrorBox, Facts, Fetched, PlaceText, type Tone } from './parts.js';
+import { Chip, Code, Empty, ErrorBox, Facts, Fetched, PositionText, type Tone } from './parts.js';
 import { catalog, serversVersion } from './store.js';
 import { useFetch, useTask } from './use-request.js';
 
@@ -31,7 +31,7 @@ export function ServersPanel() {
 }
 
 function Server({ server }: { server: ServerItem }) {
-  const { name, kind, target, state, connected, protocol, tools, changed, failure, stderr, login, place } = server;
+  const { name, kind, target, state, connected, protocol, tools, changed, failure, stderr, login, position } = server;
   const { error, isBusy, run } = useTask<void>();
   const act = (route: 'POST /api/servers/:name/restart' | 'POST /api/servers/:name/login'): Promise<void> =>
     run(async () => {
@@ -52,7 +52,7 @@ function Server({ server }: { server: ServerItem }) {
           ['Protocol', protocol],
           ['Listed', server.listedAt && new Date(server.listedAt).toLocaleString()],
           ['Owner', server.owner],
-          ['File', <PlaceText key="place" place={place} />],
+          ['File', <PositionText key="position" position={position} />],
         ]}
       />
       {failure !== null && <ErrorBox error={{ code: 'unavailable', message: failure.message, hint: failure.hint }} />}

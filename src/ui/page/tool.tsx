@@ -6,7 +6,7 @@ import { CallForm } from './call-form.js';
 import { findItem, ItemChips } from './catalog.js';
 import { request } from './client.js';
 import { ExplainTab } from './explain.js';
-import { Chip, Code, Facts, Fetched, PlaceText } from './parts.js';
+import { Chip, Code, Facts, Fetched, PositionText } from './parts.js';
 import { formatRoute, view } from './route.js';
 import { catalog, isLoaded, session } from './store.js';
 import { Tabs } from './tabs.js';
@@ -27,7 +27,7 @@ export function ToolPanel() {
       </header>
       {item?.why !== undefined && (
         <p class={item.state === 'denied' || item.state === 'failed' ? 'box bad' : 'box warn'}>
-          {item.why} {item.place !== undefined && <PlaceText place={item.place} />}{' '}
+          {item.why} {item.position !== undefined && <PositionText position={item.position} />}{' '}
           {item.state === 'changed' && <a href={formatRoute({ panel: 'changes' })}>Show the change</a>}
         </p>
       )}
@@ -59,7 +59,7 @@ function ItemFacts({ item, details }: { item: CatalogItem; details?: ToolDetails
         ['Format', item.format],
         ['Server', item.server],
         ['Package', item.source],
-        ['File', item.place && <PlaceText place={item.place} />],
+        ['File', item.position && <PositionText position={item.position} />],
         ['Tags', item.tags.join(', ')],
         ['Origin', details?.origin],
         ['Action', details?.action],

@@ -12,10 +12,10 @@ import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
 import { describeStarting, type ServerState } from '../../upstream/catalog/format.js';
 import { describeServer } from '../../upstream/entries/mask.js';
-import type { Catalog, CatalogItem, Mark, Place } from '../api.js';
+import type { Catalog, CatalogItem, Mark, Position } from '../api.js';
 import { type PageParts, PERSON } from './parts.js';
 
-type Status = Pick<CatalogItem, 'state' | 'why' | 'place'>;
+type Status = Pick<CatalogItem, 'state' | 'why' | 'position'>;
 
 const LISTED: Status = { state: 'listed' };
 
@@ -75,16 +75,16 @@ export function toItem(tool: Tool, status: Status): CatalogItem {
 }
 
 // A listing has the same objects as long as their files are unchanged.
-const describe = memoize((tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogItem, 'place'> => {
+const describe = memoize((tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogItem, 'position'> => {
   const { name, description, origin, traits } = tool;
-  const place = fileOf(tool);
+  const position = fileOf(tool);
   return {
     id: `tool:${name}`,
     kind: 'tool',
     name,
     ...(traits.title === undefined ? {} : { title: traits.title }),
     description: firstLine(description),
-    ...(place === undefined ? {} : { place }),
+    ...(position === undefined ? {} : { position }),
     format: origin.format,
     // Of a tool of a server, the source is the file that configures the server.
     ...(origin.owner !== 'upstream'
@@ -98,13 +98,13 @@ const describe = memoize((tool: Tool): Omit<CatalogItem, keyof Status> & Pick<Ca
 
 function toDenied({ reason, rule, source }: Verdict): Status {
   const why = rule === null || reason.includes(rule) ? reason : `${reason}: ${rule}`;
-  return { state: 'denied', why, ...(source === undefined ? {} : { place: source }) };
+  return { state: 'denied', why, ...(source === undefined ? {} : { position: source }) };
 }
 
 function toSkillItem({ name, description, file, hidden, tags }: Skill): CatalogItem {
   const status: Status = hidden ? { state: 'hidden', why: 'its author hides it from models' } : LISTED;
   const item = { id: `skill:${file}`, kind: 'skill' as const, name, description: firstLine(description) };
-  return { ...item, ...status, place: { file, line: null }, tags, marks: [] };
+  return { ...item, ...status, position: { file, line: null }, tags, marks: [] };
 }
 
 async function offerItems({ toolbox }: PageParts, caller: Caller, kind: 'prompt' | 'resource'): Promise<CatalogItem[]> {
@@ -123,13 +123,20 @@ async function offerItems({ toolbox }: PageParts, caller: Caller, kind: 'prompt'
 }
 
 function toServerItem({ server, state, runner, failure, changed }: ServerState): CatalogItem {
-  const { name, place } = server;
+  const { name, position } = server;
   const status: Status =
     state === 'starting'
       ? { state, why: describeStarting(server, runner).message }
       : describeServerState(state, failure?.message, changed);
   const item = { id: `server:${name}`, kind: 'server' as const, name, description: describeServer(server) };
-  return { ...item, ...status, place: { file: place.file, line: place.line }, server: name, tags: [], marks: [] };
+  return {
+    ...item,
+    ...status,
+    position: { file: position.file, line: position.line },
+    server: name,
+    tags: [],
+    marks: [],
+  };
 }
 
 function describeServerState(
@@ -162,7 +169,7 @@ function isBuiltIn({ action, origin }: Pick<Tool, 'action' | 'origin'>): boolean
   return origin.builtin === true || (action.kind === 'function' && action.builtin === true);
 }
 
-function fileOf({ origin: { uri } }: Tool): Place | undefined {
+function fileOf({ origin: { uri } }: Tool): Position | undefined {
   const file = fromFileUri(uri);
   return file === undefined ? undefined : { file, line: null };
 }

@@ -47,7 +47,7 @@ async function toServerItem({ toolbox }: PageParts, found: ServerState): Promise
     kind: server.kind,
     target: describeServer(server),
     owner: server.owner,
-    place: { file: server.place.file, line: server.place.line },
+    position: { file: server.position.file, line: server.position.line },
     state,
     connected: connection?.isOpen === true,
     protocol: connection?.protocol ?? null,

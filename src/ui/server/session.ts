@@ -38,7 +38,7 @@ function readSettings({ toolbox }: PageParts): SettingsList {
     settings: entries().map(({ key, shown, file, line }) => ({
       key,
       value: shown,
-      place: file === null ? null : { file, line },
+      position: file === null ? null : { file, line },
     })),
     fault: fault ?? null,
     problems: problems.map((problem) => ({

@@ -1,8 +1,8 @@
 // What a person sees of the broker and can do with it: its servers, why there is none, and ending it.
 
 import type { ServerEntry } from '../../core/upstream.js';
+import { type BrokerOptions, findAddress, findObstacle } from './address.js';
 import { tryConnect } from './link.js';
-import { type BrokerOptions, findObstacle, findPlace } from './place.js';
 import { isShared } from './plan.js';
 import { removeChallenges } from './proof.js';
 import { endBrokers } from './record.js';
@@ -10,7 +10,7 @@ import type { SharedState } from './wire.js';
 
 /** Returns the processes that sessions share; starts nothing. */
 export async function listShared(options: BrokerOptions): Promise<readonly SharedState[]> {
-  const link = await tryConnect(findPlace(options)).catch(() => undefined);
+  const link = await tryConnect(findAddress(options)).catch(() => undefined);
   try {
     return ((await link?.peer.request('status', {})) as readonly SharedState[] | undefined) ?? [];
   } finally {
@@ -21,7 +21,7 @@ export async function listShared(options: BrokerOptions): Promise<readonly Share
 /** Returns why the broker that runs cannot be used; undefined if it can, or none runs. */
 export async function findRefusal(options: BrokerOptions): Promise<string | undefined> {
   try {
-    (await tryConnect(findPlace(options)))?.peer.close();
+    (await tryConnect(findAddress(options)))?.peer.close();
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -42,7 +42,7 @@ export function whyNotShared(
 
 /** Ends all brokers of this user with their servers; returns how many there were. */
 export async function stopBrokers(options: BrokerOptions): Promise<number> {
-  const { directory } = findPlace(options);
+  const { directory } = findAddress(options);
   const ended = await endBrokers(directory);
   removeChallenges(directory);
   return ended;

@@ -15,8 +15,8 @@ import { onceEnded, start } from '../../process/start.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { ToolListing } from '../connection/fetch-listing.js';
 import type { ServerExit } from '../connection/transport.js';
+import type { BrokerAddress } from './address.js';
 import { createPeer, type Params, type Peer, type PeerHandlers } from './peer.js';
-import type { BrokerPlace } from './place.js';
 import { isListener, meetChallenge } from './proof.js';
 import type { Greeting } from './wire.js';
 
@@ -43,14 +43,14 @@ const TIMEOUT_MS = 10_000;
 const FLAGS = ['--max-semi-space-size=2'];
 
 /** Connects to the broker, starting it if none runs. Throws if that fails, or another process listens there. */
-export async function connectBroker(place: BrokerPlace, world: World): Promise<Link> {
-  return (await tryConnect(place)) ?? startBroker(place, world);
+export async function connectBroker(address: BrokerAddress, world: World): Promise<Link> {
+  return (await tryConnect(address)) ?? startBroker(address, world);
 }
 
 /** Connects to the broker if it runs. */
-export async function tryConnect(place: BrokerPlace): Promise<Link | undefined> {
-  const socket = await reach(place.socket);
-  return socket && greet(socket, place);
+export async function tryConnect(address: BrokerAddress): Promise<Link | undefined> {
+  const socket = await reach(address.socket);
+  return socket && greet(socket, address);
 }
 
 async function reach(path: string): Promise<Socket | undefined> {
@@ -66,7 +66,7 @@ async function reach(path: string): Promise<Socket | undefined> {
   }
 }
 
-async function greet(socket: Socket, { build, socket: path }: BrokerPlace): Promise<Link> {
+async function greet(socket: Socket, { build, socket: path }: BrokerAddress): Promise<Link> {
   const channels = new Map<number, ChannelListener>();
   const calls = new Map<number, RemoteCall>();
   const peer = createPeer(socket, createHandlers(channels, calls), true);
@@ -122,14 +122,14 @@ function createHandlers(
 }
 
 // Of several processes, one starts it and the others wait.
-async function startBroker(place: BrokerPlace, world: World): Promise<Link> {
-  createStateDirectory(place.directory);
-  chmodSync(place.directory, 0o700);
-  return withLock(join(place.directory, 'starting'), { doing: 'starting the broker' }, async () => {
-    const link = await tryConnect(place);
+async function startBroker(address: BrokerAddress, world: World): Promise<Link> {
+  createStateDirectory(address.directory);
+  chmodSync(address.directory, 0o700);
+  return withLock(join(address.directory, 'starting'), { doing: 'starting the broker' }, async () => {
+    const link = await tryConnect(address);
     if (link !== undefined) return link;
-    const settings = JSON.stringify({ ...place, home: world.home });
-    const argv = [process.execPath, ...FLAGS, place.entry, settings];
+    const settings = JSON.stringify({ ...address, home: world.home });
+    const argv = [process.execPath, ...FLAGS, address.entry, settings];
     // Not marked, so that it goes on without this process; it marks what it starts.
     const request = { argv, cwd: '/', environment: { PATH: '/usr/bin:/bin' } };
     const child = await start(request, null, world, ['ignore', 'pipe', 'ignore']);
@@ -140,7 +140,7 @@ async function startBroker(place: BrokerPlace, world: World): Promise<Link> {
     const isReady = (await settlesWithin(ready, TIMEOUT_MS)) && (await ready);
     child.unref();
     child.stdout!.destroy();
-    const started = isReady ? await tryConnect(place) : undefined;
+    const started = isReady ? await tryConnect(address) : undefined;
     if (started !== undefined) return started;
     child.kill();
     throw new Error('the broker could not be started');

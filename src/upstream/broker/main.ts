@@ -8,8 +8,8 @@ import { startTime } from '../../files/process-identity.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { killAllMarked, ownMark } from '../../process/group.js';
+import type { BrokerAddress } from './address.js';
 import { createPeer } from './peer.js';
-import type { BrokerPlace } from './place.js';
 import { type Challenge, createChallenge, removeChallenges } from './proof.js';
 import { readRecord, recordOf } from './record.js';
 import { createSharedServers } from './servers.js';
@@ -27,7 +27,7 @@ const {
   build,
   home,
   version,
-} = JSON.parse(process.argv[2]!) as BrokerPlace & {
+} = JSON.parse(process.argv[2]!) as BrokerAddress & {
   readonly home?: string;
 };
 process.umask(0o077);

@@ -129,10 +129,10 @@ export function createSharedServers({ version, world, onLeft }: SharedServersOpt
     /** Ends the processes of a plan if no session uses them, or always all of its entry, whatever they were started with. */
     end(plan: SharedPlan, when: unknown): void {
       const identity = identify(plan);
-      const { name, place } = plan.entry;
+      const { name, position } = plan.entry;
       for (const server of servers.values()) {
         const isSame = server.identity === identity;
-        const isOfEntry = server.name === name && server.place.file === place.file;
+        const isOfEntry = server.name === name && server.position.file === position.file;
         if (when === 'always' ? isSame || isOfEntry : isSame && !isUsed(server)) pool.end(server);
       }
     },

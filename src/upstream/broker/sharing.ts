@@ -3,10 +3,10 @@
 import type { ServerEntry, StdioServer } from '../../core/upstream.js';
 import type { StartSettings } from '../connection/open.js';
 import type { Sharing } from '../connection/pool.js';
+import { type BrokerOptions, findAddress, findObstacle } from './address.js';
 import { openChannel } from './channel.js';
 import { connectBroker, type Link, tryConnect } from './link.js';
 import { PeerClosedError } from './peer.js';
-import { type BrokerOptions, findObstacle, findPlace } from './place.js';
 import { isShared, type SharedPlan } from './plan.js';
 
 export interface SharingOptions extends BrokerOptions {
@@ -24,7 +24,7 @@ export function createSharing(options: SharingOptions): Sharing {
   let failedUntil = 0;
   const connect = async (): Promise<Link | undefined> => {
     if (world.monotonic() < failedUntil) return undefined;
-    linking ??= connectBroker(findPlace(options), world).then((link) => {
+    linking ??= connectBroker(findAddress(options), world).then((link) => {
       link.peer.closed.then(() => {
         linking = undefined;
       });
@@ -67,7 +67,7 @@ export function createSharing(options: SharingOptions): Sharing {
     async end(server, settings, when) {
       if (!isUsed(server, settings)) return;
       // One that does not run has nothing to end.
-      const link = await tryConnect(findPlace(options)).catch(() => undefined);
+      const link = await tryConnect(findAddress(options)).catch(() => undefined);
       if (link === undefined) return;
       try {
         await link.peer.request('end', { plan: { ...(await plan(server, settings)), older: false }, when });

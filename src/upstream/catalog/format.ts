@@ -160,7 +160,13 @@ function createListAs(listings: Listings, isStarting: (server: ServerEntry) => b
     const byName = new Map<string, Tool>();
     for (const server of servers) {
       const report = (severity: Problem['severity'], message: string, hint: string): unknown =>
-        all.push({ path: server.place.file, pointer: server.place.pointer ?? undefined, severity, message, hint });
+        all.push({
+          path: server.position.file,
+          pointer: server.position.pointer ?? undefined,
+          severity,
+          message,
+          hint,
+        });
       const found = listings.toolsOf(server);
       if (found === undefined) {
         const { message, hint } = mayStart(server, snapshot)

@@ -17,7 +17,7 @@ import {
   type ListingFiles,
   type StoredTool,
 } from './listing-file.js';
-import { isOf, type ServerTools, type ToolPlace, toServerTools, toTool } from './tools.js';
+import { isOf, type ServerTools, type ToolContext, toServerTools, toTool } from './tools.js';
 
 export interface ListingsOptions {
   /** Returns the hash of a server's configuration. */
@@ -63,14 +63,14 @@ export function createListings(options: ListingsOptions) {
     const listing = load(server);
     return listing === undefined || isFailedStart(listing) ? undefined : listing;
   };
-  const placeOf = (server: ServerEntry): ToolPlace => ({
+  const contextOf = (server: ServerEntry): ToolContext => ({
     server,
     configuration: configurationOf(server),
     target: describeServer(server),
   });
   const toTools = (server: ServerEntry, tools: readonly StoredTool[]): readonly Tool[] => {
-    const place = placeOf(server);
-    return tools.map((tool) => toTool(tool, place));
+    const context = contextOf(server);
+    return tools.map((tool) => toTool(tool, context));
   };
   const compare = (server: ServerEntry, tools: readonly StoredTool[]) => options.approved(toTools(server, tools));
   // Adds the approved definitions of changed tools.
@@ -101,7 +101,7 @@ export function createListings(options: ListingsOptions) {
       const configuration = configurationOf(server);
       const before = known.get(configuration);
       if (before?.listing === listing && before.server === server) return before;
-      const tools = toServerTools(withoutStaleMarks(server, listing), placeOf(server));
+      const tools = toServerTools(withoutStaleMarks(server, listing), contextOf(server));
       known.set(configuration, tools);
       const now = summarize(listing);
       if (!shown.has(configuration)) shown.set(configuration, now);

@@ -12,14 +12,14 @@ import { toOfferedName } from './name.js';
 import { type ServerSkills, toServerSkills } from './skills.js';
 
 /** The server of a tool. */
-export interface ToolPlace {
+export interface ToolContext {
   readonly server: ServerEntry;
   readonly configuration: string;
   readonly target: string;
 }
 
 /** Converts a stored tool; `name` replaces its name in the catalog. */
-export function toTool(stored: StoredTool, { server, configuration, target }: ToolPlace, name = stored.name): Tool {
+export function toTool(stored: StoredTool, { server, configuration, target }: ToolContext, name = stored.name): Tool {
   const { remoteName, offers, description, traits, definition, described, input, output } = stored;
   return {
     name,
@@ -31,7 +31,7 @@ export function toTool(stored: StoredTool, { server, configuration, target }: To
       format: 'upstream',
       uri: toRemoteUri(server.name, offers === undefined ? remoteName : `${offers}:${remoteName}`),
       directory: null,
-      source: server.place.file,
+      source: server.position.file,
       digest: null,
       server: server.name,
       owner: 'upstream',
@@ -80,13 +80,13 @@ export interface ServerTools {
   readonly renamed: ReadonlyMap<Tool, Tool>;
 }
 
-export function toServerTools(listing: Listing, place: ToolPlace): ServerTools {
-  const { server } = place;
+export function toServerTools(listing: Listing, context: ToolContext): ServerTools {
+  const { server } = context;
   const renamed = new Map<Tool, Tool>();
   const convert = (stored: StoredTool): Tool => {
-    const tool = toTool(stored, place);
+    const tool = toTool(stored, context);
     const { otherName } = tool.origin;
-    if (otherName !== undefined) renamed.set(tool, toTool(stored, place, otherName));
+    if (otherName !== undefined) renamed.set(tool, toTool(stored, context, otherName));
     return tool;
   };
   const selected = listing.tools.filter(createFilter(server)).map((stored) => {

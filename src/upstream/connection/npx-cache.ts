@@ -19,12 +19,12 @@ export function findBrokenCache(server: ServerEntry, lines: readonly string[], w
   const output = lines.join('\n');
   if (!SIGNS.test(output)) return undefined;
   const [named] = PLACE.exec(output) ?? [];
-  const found = named ?? placeOf(server, world);
+  const found = named ?? packageOf(server, world);
   return found !== undefined && existsSync(found) ? found : undefined;
 }
 
 // npx names the directory by a hash of what it was asked for.
-function placeOf({ args, env }: Extract<ServerEntry, { kind: 'stdio' }>, world: World): string | undefined {
+function packageOf({ args, env }: Extract<ServerEntry, { kind: 'stdio' }>, world: World): string | undefined {
   const cache = env.npm_config_cache ?? (world.home && join(world.home, '.npm'));
   const from = args.findIndex((word) => /(?:^|[\\/])npx(?:\.cmd)?$/.test(word) || word === 'exec');
   const wanted = findRun('npx', args.slice(from + 1));

@@ -34,32 +34,32 @@ export async function installRunner(
   const program = run?.program ?? found?.program;
   if (run === undefined || (runner === 'uvx' && program === undefined)) throw needsNetwork(server, runner);
   const { spec, args, python } = run;
-  const place = join(directory, digestParts([runner, spec, ...(python === undefined ? [] : [python])]).slice(0, 16));
-  world.debug(`${server}: ${spec} is installed in ${place}`);
+  const root = join(directory, digestParts([runner, spec, ...(python === undefined ? [] : [python])]).slice(0, 16));
+  world.debug(`${server}: ${spec} is installed in ${root}`);
   const installing = { server, variables: environment, cwd, world };
   const fail = (_what: string, _server: string, reason: string): ToolError => failed(server, spec, reason);
   const clear = (): void => {
-    removeTree(place);
-    for (const one of [directory, place]) createStateDirectory(one);
+    removeTree(root);
+    for (const one of [directory, root]) createStateDirectory(one);
   };
-  const manifest = join(place, 'package.json');
+  const manifest = join(root, 'package.json');
   if (runner === 'npx') {
-    const flags = ['install', ...NPM_FLAGS, '--save-exact', '--prefix', place];
+    const flags = ['install', ...NPM_FLAGS, '--save-exact', '--prefix', root];
     if (!existsSync(manifest)) {
       clear();
-      await runInstaller(['npm', ...flags, '--', spec], place, installing, fail);
+      await runInstaller(['npm', ...flags, '--', spec], root, installing, fail);
     }
     // npm writes the package as the only dependency of the directory that it was installed into.
     const { dependencies = {} }: { dependencies?: object } = JSON.parse(readFileSync(manifest, 'utf8'));
     const [name = spec] = Object.keys(dependencies);
-    return [process.execPath, findBin(name, program, place, server), ...args];
+    return [process.execPath, findBin(name, program, root, server), ...args];
   }
   const named = found === undefined ? spec : toRequirement(found);
-  if (!existsSync(join(place, 'venv', 'bin', program!))) {
+  if (!existsSync(join(root, 'venv', 'bin', program!))) {
     clear();
-    await installPypi(['--', named], run, place, installing, fail);
+    await installPypi(['--', named], run, root, installing, fail);
   }
-  return [findScript(spec, program!, place, server), ...args];
+  return [findScript(spec, program!, root, server), ...args];
 }
 
 function failed(server: string, spec: string, reason: string): ToolError {

@@ -20,12 +20,12 @@ export interface SandboxedServer {
   readonly name: string;
   readonly request: StartRequest;
   /** The directory that its package is installed in. */
-  readonly place?: string | undefined;
+  readonly root?: string | undefined;
   readonly applied: readonly AppliedProfile[];
   readonly sandboxes: SandboxSettings;
 }
 
-interface Places {
+interface SandboxedContext {
   readonly world: World;
   readonly wieldHome: string;
 }
@@ -34,10 +34,10 @@ const PACKAGE_FILES = ['package.json', 'pyproject.toml', 'setup.py'];
 
 /** Returns how to start the server in its sandbox. Throws if it cannot be enforced or its package not be installed. */
 export async function sandboxServer(
-  { name, request, place, applied, sandboxes }: SandboxedServer,
-  places: Places,
+  { name, request, root, applied, sandboxes }: SandboxedServer,
+  context: SandboxedContext,
 ): Promise<{ readonly request: StartRequest; readonly egress: EgressPlan | undefined }> {
-  const own = join(places.wieldHome, 'servers', directoryName(name));
+  const own = join(context.wieldHome, 'servers', directoryName(name));
   const state = join(own, 'state');
   const environment = {
     ...request.environment,
@@ -47,16 +47,16 @@ export async function sandboxServer(
     npm_config_cache: join(state, 'npm'),
   };
   const target = { name, isPermanent: true, workdir: request.cwd, state: [state], environment };
-  for (const directory of [places.wieldHome, join(places.wieldHome, 'servers'), own, state])
+  for (const directory of [context.wieldHome, join(context.wieldHome, 'servers'), own, state])
     createStateDirectory(directory);
   const plan = (argv: readonly string[], installed: readonly string[]) => {
-    const program = findProgram(argv[0]!, searchPath(places.world)) ?? argv[0]!;
+    const program = findProgram(argv[0]!, searchPath(context.world)) ?? argv[0]!;
     const code = [program, ...installed, ...argv.slice(1).flatMap(toPackage)].filter((path) => existsSync(path));
-    return planSandbox(applied, sandboxes, { ...target, code }, places);
+    return planSandbox(applied, sandboxes, { ...target, code }, context);
   };
-  const first = await plan(request.argv, place === undefined ? [] : [place]);
+  const first = await plan(request.argv, root === undefined ? [] : [root]);
   const isOffline = first.sandbox.backend !== 'none' && first.sandbox.network !== true;
-  const argv = isOffline ? await installRunner(name, request, join(own, 'code'), places.world) : request.argv;
+  const argv = isOffline ? await installRunner(name, request, join(own, 'code'), context.world) : request.argv;
   // Only a package that was installed is somewhere else.
   const planned = argv === request.argv ? first : await plan(argv, [join(own, 'code')]);
   prepareSandbox(planned.sandbox);

@@ -4,7 +4,7 @@ import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { type Reading, readShape, type Shape } from '../../core/shape.js';
 import { didYouMean, nearest, quoteOutside } from '../../core/text.js';
-import type { HttpServer, ServerEntry, ServerPlace } from '../../core/upstream.js';
+import type { HttpServer, ServerEntry, ServerPosition } from '../../core/upstream.js';
 import { COMMON, HTTP, type Report, STDIO } from './fields.js';
 import { findLiteralSecrets, findOwnReferences } from './mask.js';
 import { commandFor } from './other-references.js';
@@ -26,7 +26,7 @@ export interface ServerReading {
 
 export interface ServerSource {
   readonly owner: ServerEntry['owner'];
-  readonly place: ServerPlace;
+  readonly position: ServerPosition;
 }
 
 const OF_STDIO = [...Object.keys(STDIO.fields), 'sandbox', 'sandboxEnabled'];

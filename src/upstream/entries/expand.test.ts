@@ -14,7 +14,7 @@ import { type ExpandOptions, expandServer } from './expand.js';
 const BASE = {
   name: 's',
   owner: 'user',
-  place: { file: '/w/.mcp.json', pointer: '/mcpServers/s', line: null },
+  position: { file: '/w/.mcp.json', pointer: '/mcpServers/s', line: null },
 } as const;
 const OPTIONS: ExpandOptions = { env: {}, home: '/home/ada', workdir: '/w', trusted: true, secretOf: () => '' };
 
@@ -76,13 +76,13 @@ describe('references', () => {
   });
 
   test('resolves the working directory and relative commands', () => {
-    const place = (fields: Partial<StdioServer>) => {
+    const position = (fields: Partial<StdioServer>) => {
       const { server } = expandServer(stdio(fields), { ...OPTIONS, env: { D: 'sub' } });
       return server.kind === 'stdio' ? [server.command, server.cwd] : [];
     };
-    expect(place({})).toEqual(['x', '/w']);
-    expect(place({ command: './run', cwd: '${D}' })).toEqual(['/w/sub/run', '/w/sub']);
-    expect(place({ command: '~/bin/run', cwd: '~/d' })).toEqual(['/home/ada/bin/run', '/home/ada/d']);
+    expect(position({})).toEqual(['x', '/w']);
+    expect(position({ command: './run', cwd: '${D}' })).toEqual(['/w/sub/run', '/w/sub']);
+    expect(position({ command: '~/bin/run', cwd: '~/d' })).toEqual(['/home/ada/bin/run', '/home/ada/d']);
   });
 
   spec('UPS-5', 'rejects secrets in the process list', () => {
@@ -118,18 +118,18 @@ describe('files', () => {
     onTestFinished(() => rmSync(root, { recursive: true }));
     mkdirSync(join(root, 'home'));
     const options = { ...OPTIONS, home: join(root, 'home'), workdir: root };
-    const place = { ...BASE.place, file: join(root, 'conf', '.mcp.json') };
+    const position = { ...BASE.position, file: join(root, 'conf', '.mcp.json') };
     mkdirSync(join(root, 'conf'));
-    return { root, options, place };
+    return { root, options, position };
   };
 
   spec('UPS-5', 'reads a value or part of one from a file, without the final line break', () => {
-    const { root, options, place } = createFiles();
+    const { root, options, position } = createFiles();
     writeFileSync(join(root, 'abs'), 'absolute-1\r\n');
     writeFileSync(join(root, 'home/own'), 'of-home-2\n\n');
     writeFileSync(join(root, 'conf/near'), '${A} stays');
     const { server, secrets } = expandServer(
-      stdio({ place, env: { A: `file:${root}/abs`, B: 'file:~/own', C: '<${file:./near}>' } }),
+      stdio({ position, env: { A: `file:${root}/abs`, B: 'file:~/own', C: '<${file:./near}>' } }),
       { ...options, env: { A: 'never' } },
     );
     expect(server).toMatchObject({ env: { A: 'absolute-1', B: 'of-home-2\n', C: '<${A} stays>' } });
@@ -137,7 +137,7 @@ describe('files', () => {
   });
 
   spec('UPS-5', 'rejects a missing file, a directory, a pipe, a large and a binary file without quoting them', () => {
-    const { root, options, place } = createFiles();
+    const { root, options, position } = createFiles();
     writeFileSync(join(root, 'large'), 'q'.repeat(64 * 1024 + 1));
     writeFileSync(join(root, 'bytes'), Buffer.from([0xff, 0xfe, 0x71, 0x71]));
     execFileSync('mkfifo', [join(root, 'pipe')]);
@@ -148,7 +148,7 @@ describe('files', () => {
       ['large', 'is larger than 64 KiB'],
       ['bytes', 'is not UTF-8 text'],
     ]) {
-      const error = faultOf(stdio({ place, env: { A: `file:${root}/${name}` } }), options);
+      const error = faultOf(stdio({ position, env: { A: `file:${root}/${name}` } }), options);
       expect(error.code).toBe('unavailable');
       expect(error.message).toContain(`${root}/${name}, which ${why}`);
       expect(error.message).not.toContain('qq');

@@ -78,7 +78,7 @@ export async function expandWithSecrets(
 
 const subjectOf = ({ name }: ServerEntry): string => `server ${quoteOutside(name, 60)}`;
 
-function blame({ name, place: { file } }: ServerEntry, subject: string) {
+function blame({ name, position: { file } }: ServerEntry, subject: string) {
   return (error: ToolError): never => {
     const { message, hint } = error;
     throw new ToolError('unavailable', `${subject}: ${message} (${file})`, {
@@ -111,7 +111,7 @@ interface ValueOwner {
 }
 
 const ofUser = ({ name, file }: ValueOwner) => {
-  return { name, owner: 'user', place: { file, pointer: null, line: null } } as const;
+  return { name, owner: 'user', position: { file, pointer: null, line: null } } as const;
 };
 
 export interface ExpandedCredentials {
@@ -166,9 +166,9 @@ function followReference(
   follow: (part: ValuePart) => string,
 ): string {
   const missing = (what: string, hint: string, data: Record<string, string> = {}): ToolError =>
-    new ToolError('unavailable', `${subject} needs ${what} (${entry.place.file})`, {
+    new ToolError('unavailable', `${subject} needs ${what} (${entry.position.file})`, {
       hint,
-      data: { server: entry.name, file: entry.place.file, ...data },
+      data: { server: entry.name, file: entry.position.file, ...data },
     });
   if (part.kind === 'workdir') return workdir;
   if (part.kind === 'command' || part.kind === 'keychain') return secretOf(part);
@@ -187,7 +187,7 @@ function followReference(
     if (home === undefined) throw missing('a home directory', 'set HOME');
     if (part.kind === 'home') return home;
   }
-  const path = resolve(dirname(entry.place.file), expandHome(part.path, home));
+  const path = resolve(dirname(entry.position.file), expandHome(part.path, home));
   try {
     return readSmallText(path).replace(/\r?\n$/, '');
   } catch (error) {
@@ -230,8 +230,8 @@ function assertCharacters(entry: ServerEntry, { field, name }: TextPosition, val
 function unusable(entry: ServerEntry, where: string, message: string, hint: string): ToolError {
   return new ToolError(
     'invalid_definition',
-    `server ${quoteOutside(entry.name, 60)}, ${where}: ${message} (${entry.place.file})`,
-    { hint, data: { server: entry.name, file: entry.place.file } },
+    `server ${quoteOutside(entry.name, 60)}, ${where}: ${message} (${entry.position.file})`,
+    { hint, data: { server: entry.name, file: entry.position.file } },
   );
 }
 

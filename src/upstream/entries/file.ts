@@ -49,7 +49,7 @@ export function readServers(text: string, { file, owner }: ServersFile): Servers
       }
       const { entry, findings } = readServer(name, withSandbox(value, document), {
         owner,
-        place: { file, pointer, line: null },
+        position: { file, pointer, line: null },
       });
       if (entry !== undefined) entries.push(entry);
       for (const { severity, keyPath, message, hint } of findings) {
@@ -77,13 +77,13 @@ export function describeFinding(name: string, keyPath: readonly string[], messag
 }
 
 /** The problem for a server whose name is already used by one with precedence. */
-export function toShadowed({ name, place }: ServerEntry, { place: by }: ServerEntry): Problem {
-  const line = place.line === null ? '' : `line ${place.line}: `;
+export function toShadowed({ name, position }: ServerEntry, { position: by }: ServerEntry): Problem {
+  const line = position.line === null ? '' : `line ${position.line}: `;
   const where = by.line === null ? by.file : `${by.file}:${by.line}`;
   return {
     severity: 'warning',
-    path: place.file,
-    pointer: place.pointer ?? undefined,
+    path: position.file,
+    pointer: position.pointer ?? undefined,
     message: `${line}server "${quoteOutside(name, 60)}" is not used: ${where} has one with that name and takes precedence`,
     hint: 'rename or remove one of them',
   };

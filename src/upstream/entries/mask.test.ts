@@ -6,7 +6,7 @@ import { isOpaque } from '../../core/redact.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { describeServer, isPlainValue } from './mask.js';
 
-const BASE = { name: 's', owner: 'user', place: { file: '/f', pointer: '', line: null } } as const;
+const BASE = { name: 's', owner: 'user', position: { file: '/f', pointer: '', line: null } } as const;
 const started = (command: string, ...args: string[]): ServerEntry => ({
   ...BASE,
   kind: 'stdio',

@@ -30,7 +30,7 @@ export function describeServer(entry: ServerEntry): string {
 
 /** Returns the entry in the `mcpServers` shape with secrets masked (CLI-18). */
 export function toMaskedServer(entry: ServerEntry): JsonObject {
-  const { name, owner, place, installed, kind, sandbox, timeoutMs, startTimeoutMs, ...fields } = maskServer(entry);
+  const { name, owner, position, installed, kind, sandbox, timeoutMs, startTimeoutMs, ...fields } = maskServer(entry);
   const written: Readonly<Record<string, unknown>> = {
     ...fields,
     timeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,

@@ -129,9 +129,9 @@ export function assertWholeServer(tool: Tool, { name }: Pick<ServerEntry, 'name'
 }
 
 /** Reported if a call asks for a server without its sandbox: the server may run already, and others use it. */
-export function keepsSandbox({ name, place }: Pick<ServerEntry, 'name' | 'place'>): ToolError {
+export function keepsSandbox({ name, position }: Pick<ServerEntry, 'name' | 'position'>): ToolError {
   return new ToolError('usage', `the server ${name} cannot run without its sandbox for one call`, {
-    hint: `change its entry in ${place.file}, or the [sandbox] tables and rules that name it, and leave out --sandbox`,
+    hint: `change its entry in ${position.file}, or the [sandbox] tables and rules that name it, and leave out --sandbox`,
     data: { server: name },
   });
 }

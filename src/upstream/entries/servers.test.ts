@@ -50,7 +50,7 @@ const configured = (name: string, owner: ServerEntry['owner']): ServerEntry => (
   kind: 'stdio',
   name,
   owner,
-  place: { file: `/${owner}/config.toml`, pointer: null, line: 3 },
+  position: { file: `/${owner}/config.toml`, pointer: null, line: 3 },
   command: 'x',
   args: [],
   env: {},

@@ -131,8 +131,8 @@ function readInstalled(text: string, { file, owner }: ServersFile): ServersReadi
     const { value, faults } = readShape(INSTALLED, document);
     if (value === undefined || faults.length > 0) return refuse(formatFault(faults[0]!));
     const entries = Object.entries(value.servers).flatMap(([name, { entry: written, accepted, ...found }]) => {
-      const place = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
-      const { entry } = readServer(name, written, { owner, place });
+      const position = { file, pointer: `/servers/${escapePointer(name)}/entry`, line: null };
+      const { entry } = readServer(name, written, { owner, position });
       return entry === undefined ? [] : [{ ...entry, installed: { ...found, accepted: accepted === found.digest } }];
     });
     return { entries, problems: [] };

@@ -11,7 +11,7 @@ import type { StdioServer } from '../../core/upstream.js';
 import { digestParts } from '../../files/digest.js';
 import { baseEnvironment, findProgram } from '../../process/environment.js';
 import { identifyPrograms } from '../../process/programs.js';
-import type { SandboxPlaces } from '../../process/sandbox/index.js';
+import type { SandboxContext } from '../../process/sandbox/index.js';
 import { expandServer } from '../entries/expand.js';
 import { assertWholeServer, keepsSandbox, serverProfiles } from '../entries/sandbox.js';
 import type { RemoteRunOptions } from './run.js';
@@ -81,7 +81,7 @@ function identifyServer(
   entry: StdioServer,
   sandbox: SandboxPlan | undefined,
   { workdir }: PlanSnapshot,
-  { world, wieldHome }: SandboxPlaces,
+  { world, wieldHome }: SandboxContext,
 ): string[] {
   // Its secrets do not choose the program.
   const { server } = expandServer(entry, { ...world, workdir, trusted: true, secretOf: () => '' });

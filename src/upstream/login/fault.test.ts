@@ -6,7 +6,7 @@ import { spec } from '../../../test/support/spec.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { lacksScope, loginCommand, needsLogin, readScope, toLoginFailure } from './fault.js';
 
-const toServer = (name: string, oauth?: object) => ({ name, oauth, place: { file: 'mcp.json' } }) as HttpServer;
+const toServer = (name: string, oauth?: object) => ({ name, oauth, position: { file: 'mcp.json' } }) as HttpServer;
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b\u202e]/;
 
 spec('ERR-5 UPS-22', 'hidden characters in the name of a server are in no error about its login', () => {

@@ -35,8 +35,8 @@ export function isSameIssuer(one: string | undefined, other: string): boolean {
 }
 
 /** Returns what to do about a login without a person. */
-export function checkEntry({ place }: HttpServer): string {
-  return `check oauth in its entry in ${place.file} and the values it refers to`;
+export function checkEntry({ position }: HttpServer): string {
+  return `check oauth in its entry in ${position.file} and the values it refers to`;
 }
 
 /** Creates the error for a login whose scopes do not allow a request; the hint asks for all of them (UPS-80). */
@@ -46,7 +46,7 @@ export function lacksScope(server: HttpServer, required: string | undefined, gra
   return new ToolError('unavailable', `${quoteOutside(server.name, 60)}: the login lacks a required scope`, {
     hint:
       hasGrant(server) && scope !== undefined
-        ? `set oauth.scope to "${scope}" in its entry in ${server.place.file}, then: ${loginCommand(server)}`
+        ? `set oauth.scope to "${scope}" in its entry in ${server.position.file}, then: ${loginCommand(server)}`
         : loginCommand(server, scope),
     data: { server: server.name, scope: scope ?? null },
   });

@@ -44,7 +44,7 @@ export async function login(server: HttpServer, options: LoginOptions): Promise<
 async function loginByGrant(server: HttpServer, options: LoginOptions): Promise<LoginFacts> {
   if (options.scope !== undefined) {
     throw new ToolError('usage', `the scope of ${server.name} is that of its entry, because it has a grant`, {
-      hint: `set oauth.scope in ${server.place.file}, then: ${loginCommand(server)}`,
+      hint: `set oauth.scope in ${server.position.file}, then: ${loginCommand(server)}`,
     });
   }
   const refused = await probe(server, options);

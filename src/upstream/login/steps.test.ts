@@ -12,7 +12,7 @@ const SERVER: HttpServer = {
   kind: 'http',
   name: 'far',
   owner: 'user',
-  place: { file: 'mcp.json', pointer: null, line: null },
+  position: { file: 'mcp.json', pointer: null, line: null },
   url: 'https://far.example/mcp',
   headers: {},
   oauth: { clientId: 'configured', clientSecret: 'the secret' },

@@ -48,7 +48,7 @@ export interface Started {
 /** Where a pinned server is installed, as plain data. */
 export interface PinnedFiles extends Pick<RunPackage, 'ecosystem' | 'program'> {
   readonly server: string;
-  readonly place: string;
+  readonly root: string;
 }
 
 const MARKER = 'pin.json';
@@ -76,8 +76,8 @@ export async function startPinned(
     return { environment };
   }
   const pin = { version: wanted.wanted!, integrity };
-  const place = placeOf(wanted, pin, wieldHome);
-  if (!existsSync(join(place, MARKER))) {
+  const root = rootOf(wanted, pin, wieldHome);
+  if (!existsSync(join(root, MARKER))) {
     assertHarmless([wanted], advisories, server);
     start.beforeRun?.();
     const found = await resolvePackage(wanted, start);
@@ -88,20 +88,20 @@ export async function startPinned(
       );
     await installPin(wanted, found, start);
   }
-  assertHarmless(packagesOf(wanted, place), advisories, server);
+  assertHarmless(packagesOf(wanted, root), advisories, server);
   const { ecosystem, program } = wanted;
-  return { ...toStart(wanted, place, server, environment), installed: { server, place, ecosystem, program } };
+  return { ...toStart(wanted, root, server, environment), installed: { server, root, ecosystem, program } };
 }
 
 /** Throws `integrity` if the files of a pinned server are not those that were installed. */
 export async function assertUnchanged(files: PinnedFiles): Promise<void> {
-  const { server, place } = files;
-  const recorded: unknown = JSON.parse(readFileSync(join(place, MARKER), 'utf8'));
-  if (!isRecord(recorded) || recorded.tree !== (await hashInstalled(files, place)))
+  const { server, root } = files;
+  const recorded: unknown = JSON.parse(readFileSync(join(root, MARKER), 'utf8'));
+  if (!isRecord(recorded) || recorded.tree !== (await hashInstalled(files, root)))
     throw differs(
       server,
-      `the files in ${place} are not those that were installed`,
-      `remove them, and it is installed again: rm -r ${place}`,
+      `the files in ${root} are not those that were installed`,
+      `remove them, and it is installed again: rm -r ${root}`,
     );
 }
 
@@ -112,19 +112,19 @@ export async function installPin(
   start: InstallOptions,
 ): Promise<void> {
   const { wieldHome, world, signal } = start;
-  const place = placeOf(wanted, pin, wieldHome);
-  for (const directory of [wieldHome, dirname(place)]) createStateDirectory(directory);
-  await withLock(`${place}.lock`, { world, ...(signal && { signal }), doing: 'installing a package' }, async () => {
-    if (existsSync(join(place, MARKER))) return;
-    removeTree(place);
-    createStateDirectory(place);
+  const root = rootOf(wanted, pin, wieldHome);
+  for (const directory of [wieldHome, dirname(root)]) createStateDirectory(directory);
+  await withLock(`${root}.lock`, { world, ...(signal && { signal }), doing: 'installing a package' }, async () => {
+    if (existsSync(join(root, MARKER))) return;
+    removeTree(root);
+    createStateDirectory(root);
     for (const [name, text] of Object.entries(withPin(wanted, files, pin)))
-      writeFileAtomic(join(place, name), text, { durable: false });
-    assertHarmless(packagesOf(wanted, place), start.advisories, start.server);
-    if (wanted.ecosystem === 'npm') await runInstaller(['npm', 'ci', ...NPM_FLAGS, '--prefix', place], place, start);
-    else await installPypi(['--require-hashes', '-r', 'requirements.txt'], wanted, place, start);
-    const tree = await hashInstalled(wanted, place);
-    writeFileAtomic(join(place, MARKER), `${JSON.stringify({ ...pin, tree })}\n`);
+      writeFileAtomic(join(root, name), text, { durable: false });
+    assertHarmless(packagesOf(wanted, root), start.advisories, start.server);
+    if (wanted.ecosystem === 'npm') await runInstaller(['npm', 'ci', ...NPM_FLAGS, '--prefix', root], root, start);
+    else await installPypi(['--require-hashes', '-r', 'requirements.txt'], wanted, root, start);
+    const tree = await hashInstalled(wanted, root);
+    writeFileAtomic(join(root, MARKER), `${JSON.stringify({ ...pin, tree })}\n`);
   });
 }
 
@@ -132,17 +132,17 @@ export async function installPin(
 export async function installPypi(
   named: readonly string[],
   { python }: Pick<RunPackage, 'python'>,
-  place: string,
+  root: string,
   installing: Installing,
   fail?: Parameters<typeof runInstaller>[3],
 ): Promise<void> {
   const own = python === undefined ? [] : ['--python', python];
-  await runInstaller(['uv', 'venv', '--quiet', '--no-config', ...own, VENV], place, installing, fail);
+  await runInstaller(['uv', 'venv', '--quiet', '--no-config', ...own, VENV], root, installing, fail);
   const flags = ['--quiet', '--no-config', '--no-build', '--link-mode', 'copy', '--python', `${VENV}/bin/python`];
-  await runInstaller(['uv', 'pip', 'install', ...flags, ...named], place, installing, fail);
+  await runInstaller(['uv', 'pip', 'install', ...flags, ...named], root, installing, fail);
 }
 
-function placeOf(
+function rootOf(
   { ecosystem, name, extras, python = '' }: RunPackage,
   { version, integrity }: Pin,
   wieldHome: string,
@@ -170,9 +170,9 @@ function withPin({ ecosystem, name }: RunPackage, files: Resolved['files'], { in
 
 function packagesOf(
   { ecosystem }: RunPackage,
-  place: string,
+  root: string,
 ): readonly Pick<RunPackage, 'ecosystem' | 'name' | 'wanted'>[] {
-  const read = (name: string): string => readFileSync(join(place, name), 'utf8');
+  const read = (name: string): string => readFileSync(join(root, name), 'utf8');
   const all =
     ecosystem === 'npm'
       ? [...readNpmLock(read('package-lock.json')).values()]
@@ -183,7 +183,7 @@ function packagesOf(
 // All files that run, but the caches that packages write next to them.
 async function hashInstalled(
   { ecosystem, program = '' }: Pick<RunPackage, 'ecosystem' | 'program'>,
-  place: string,
+  root: string,
 ): Promise<string> {
   const hash = (directory: string): Promise<string> => {
     const files = listTree(directory, { links: 'keep' }).filter(
@@ -191,17 +191,17 @@ async function hashInstalled(
     );
     return hashTreeInTurns(directory, files);
   };
-  if (ecosystem === 'npm') return hash(join(place, 'node_modules'));
-  const script = join(place, VENV, 'bin', program);
+  if (ecosystem === 'npm') return hash(join(root, 'node_modules'));
+  const script = join(root, VENV, 'bin', program);
   return digestParts([
-    await hash(join(place, VENV, 'lib')),
+    await hash(join(root, VENV, 'lib')),
     existsSync(script) ? digestBytes(readFileSync(script)) : '',
   ]);
 }
 
 function toStart(
   { ecosystem, name, program, args }: RunPackage,
-  place: string,
+  root: string,
   server: string,
   environment: Started['environment'],
 ): Started {
@@ -210,27 +210,27 @@ function toStart(
     PATH: [directory, environment.PATH].filter(Boolean).join(delimiter),
   });
   if (ecosystem === 'npm') {
-    const directory = join(place, 'node_modules');
+    const directory = join(root, 'node_modules');
     return {
-      argv: [process.execPath, findBin(name, program, place, server), ...args],
+      argv: [process.execPath, findBin(name, program, root, server), ...args],
       environment: withPath(join(directory, '.bin')),
     };
   }
-  const file = findScript(name, program!, place, server);
+  const file = findScript(name, program!, root, server);
   // Python would write compiled code next to the files.
   return { argv: [file, ...args], environment: { ...withPath(dirname(file)), PYTHONDONTWRITEBYTECODE: '1' } };
 }
 
 /** Returns the program of a package that is installed into a virtual environment. Throws `unavailable`. */
-export function findScript(name: string, program: string, place: string, server: string): string {
-  const file = join(place, VENV, 'bin', program);
+export function findScript(name: string, program: string, root: string, server: string): string {
+  const file = join(root, VENV, 'bin', program);
   if (existsSync(file)) return file;
   throw noProgram(server, name, program, 'uvx --from PACKAGE PROGRAM');
 }
 
 /** Returns the program of a package that npm installed; the only one if it is not named. Throws `unavailable`. */
-export function findBin(name: string, program: string | undefined, place: string, server: string): string {
-  const own = join(place, 'node_modules', name);
+export function findBin(name: string, program: string | undefined, root: string, server: string): string {
+  const own = join(root, 'node_modules', name);
   const { bin }: { bin?: unknown } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
   const short = name.replace(/^@[^/]+\//, '');
   const bins: Readonly<Record<string, unknown>> = typeof bin === 'string' ? { [short]: bin } : isRecord(bin) ? bin : {};

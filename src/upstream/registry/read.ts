@@ -12,7 +12,7 @@ const PREFIX = 'registry:';
 const MAX_BYTES = 1024 * 1024;
 
 /** Whether an argument of `mcp add` is an entry of a registry and not the name of a server. */
-export function isRegistryPlace(text: string, cwd: string): boolean {
+export function isRegistryReference(text: string, cwd: string): boolean {
   return isRegistryEntry(text, cwd) || (/[./]/.test(text) && statOrNothing(resolve(cwd, text)) !== undefined);
 }
 
@@ -32,9 +32,9 @@ export interface ReadOptions {
 }
 
 /** Throws `not_found`, `unavailable`, or `invalid_definition`. */
-export async function readRegistryEntry(place: string, options: ReadOptions): Promise<JsonObject> {
-  if (place.startsWith(PREFIX)) return fetchEntry(place.slice(PREFIX.length), options);
-  const path = resolve(options.cwd, place);
+export async function readRegistryEntry(reference: string, options: ReadOptions): Promise<JsonObject> {
+  if (reference.startsWith(PREFIX)) return fetchEntry(reference.slice(PREFIX.length), options);
+  const path = resolve(options.cwd, reference);
   const file = statOrNothing(path)?.isDirectory() ? join(path, 'server.json') : path;
   const text = readTextFile(file, MAX_BYTES);
   if (text === undefined)

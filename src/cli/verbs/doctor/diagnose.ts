@@ -19,8 +19,8 @@ import { probeBackends } from '../../../process/sandbox/probe.js';
 import { runProcess } from '../../../process/spawn.js';
 import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
+import { findObstacle } from '../../../upstream/broker/address.js';
 import { findRefusal } from '../../../upstream/broker/admin.js';
-import { findObstacle } from '../../../upstream/broker/place.js';
 import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
 import { commandProblems } from '../../commands.js';
 import { shortPath } from '../../print.js';
@@ -273,10 +273,10 @@ function serverProblems({ state: { upstreams } }: NodeToolbox): Problem[] {
   return upstreams
     .states()
     .filter(({ changed }) => changed.length > 0)
-    .map(({ server: { name, place }, changed }) => {
+    .map(({ server: { name, position }, changed }) => {
       const which = changed.length > 3 ? count(changed.length, 'tool') : changed.join(', ');
       const message = `the server ${name} changed ${which} since approval`;
-      return warn(place.file, message, `review and accept: wield mcp accept ${name}`);
+      return warn(position.file, message, `review and accept: wield mcp accept ${name}`);
     });
 }
 

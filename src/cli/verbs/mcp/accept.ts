@@ -127,8 +127,8 @@ async function acceptInstalled(call: VerbCall, server: ServerEntry): Promise<num
 }
 
 // Throws `usage` for values with which the entry is not valid.
-function readEntry({ name, owner, place }: ServerEntry, value: JsonObject): ServerEntry {
-  const { entry, findings } = readServer(name, value, { owner, place });
+function readEntry({ name, owner, position }: ServerEntry, value: JsonObject): ServerEntry {
+  const { entry, findings } = readServer(name, value, { owner, position });
   const wrong = findings.find(({ severity }) => severity === 'error');
   if (entry !== undefined) return entry;
   throw new ToolError('usage', `${spellOut(wrong!.keyPath.join('.'))}: ${wrong!.message}`, { hint: wrong!.hint });

@@ -22,7 +22,7 @@ import { isOwnServer, readServer } from '../../../upstream/entries/entry.js';
 import { describePackage } from '../../../upstream/pins/package.js';
 import { type RegistryServer, toServerEntry } from '../../../upstream/registry/entry.js';
 import { toOrigin } from '../../../upstream/registry/origin.js';
-import { isRegistryEntry, isRegistryPlace, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
+import { isRegistryEntry, isRegistryReference, REGISTRY, readRegistryEntry } from '../../../upstream/registry/read.js';
 import { assertUnchanged, changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { outcomeOf, printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
@@ -141,7 +141,7 @@ export const add: McpAction = {
 function nextStep(toolbox: NodeToolbox, name: string, file: string): string {
   try {
     const { server } = findUsable(toolbox, name);
-    return server.place.file === file
+    return server.position.file === file
       ? `  next    wield mcp refresh ${spellOut(name)} starts it and lists its tools\n`
       : '';
   } catch (error) {
@@ -185,7 +185,7 @@ async function readWanted(
   const isNamed = command.length === 1 && isRegistryEntry(place, call.cwd);
   const isByHand = (command.length > 0 && !isNamed) || call.flags.has('url');
   if (isByHand) assertOwnFlags(call.typed, command);
-  if (isByHand || !isRegistryPlace(place, call.cwd))
+  if (isByHand || !isRegistryReference(place, call.cwd))
     return { name: checkServerName(first), entry: readEntry(call, command), command };
   const registry = String(call.flags.get('registry') ?? REGISTRY);
   const { createFetch } = toolbox.state.network;
@@ -281,7 +281,7 @@ function toServer(
   entry: JsonObject,
   { owner, file }: { readonly owner: ServerEntry['owner']; readonly file: string },
 ): ServerEntry {
-  const source = { owner, place: { file, pointer: null, line: null } };
+  const source = { owner, position: { file, pointer: null, line: null } };
   const { findings, entry: server } = readServer(name, entry, source);
   const fault = findings.find(({ severity }) => severity === 'error') ?? findings[0];
   if (fault === undefined) return server!;

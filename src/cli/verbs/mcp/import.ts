@@ -107,7 +107,7 @@ function assertAllowed(plan: ImportPlan, { state: { upstreams } }: NodeToolbox):
 
 // The valid servers among those to write.
 function serversOf({ written, destination }: ImportPlan) {
-  const source = { owner: 'user', place: { file: destination.path, pointer: null, line: null } } as const;
+  const source = { owner: 'user', position: { file: destination.path, pointer: null, line: null } } as const;
   return written.flatMap(({ name, entry }) => {
     const server = readServer(name, entry, source).entry;
     return server === undefined || entry === undefined ? [] : [{ name, entry, server }];

@@ -81,7 +81,7 @@ export function toServerJson(found: ServerState): Record<string, unknown> {
     kind: server.kind,
     target: describeServer(server),
     owner: server.owner,
-    file: server.place.file,
+    file: server.position.file,
     line: findLine(server),
     state,
     runner,

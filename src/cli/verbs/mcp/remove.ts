@@ -67,7 +67,7 @@ function findScope(toolbox: NodeToolbox, name: string): Scope {
   const invalid = isKnown ? undefined : WRITTEN.find(written);
   if (invalid !== undefined) return invalid;
   const { server } = findState(toolbox, name);
-  const scope = WRITTEN.find((one) => server.place.file === wieldFile(one, environment));
+  const scope = WRITTEN.find((one) => server.position.file === wieldFile(one, environment));
   if (scope !== undefined) return scope;
   throw new ToolError('conflict', `${spellOut(name)} is configured in a file that wield does not edit`, {
     hint: `remove it from ${describePlace(server, toolbox)} by hand`,

@@ -158,15 +158,15 @@ export function someOf(names: readonly string[]): string {
 }
 
 /** Returns the line of a server's entry in its file, or null if unknown. */
-export function findLine({ place }: ServerEntry): number | null {
-  if (place.line !== null || place.pointer === null) return place.line;
-  const steps = place.pointer.split('/').slice(1);
-  return orNothing(() => findJsonLine(readTextFile(place.file) ?? '', steps.map(unescapePointer))) ?? null;
+export function findLine({ position }: ServerEntry): number | null {
+  if (position.line !== null || position.pointer === null) return position.line;
+  const steps = position.pointer.split('/').slice(1);
+  return orNothing(() => findJsonLine(readTextFile(position.file) ?? '', steps.map(unescapePointer))) ?? null;
 }
 
 /** Formats where a server is configured: `.mcp.json:4`. */
 export function describePlace(server: ServerEntry, toolbox: NodeToolbox): string {
   const line = findLine(server);
-  const file = spellOut(shortPath(server.place.file, toolbox));
+  const file = spellOut(shortPath(server.position.file, toolbox));
   return line === null ? file : `${file}:${line}`;
 }

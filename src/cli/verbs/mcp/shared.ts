@@ -3,8 +3,8 @@
 import { ToolError } from '../../../core/error.js';
 import { spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
+import type { BrokerOptions } from '../../../upstream/broker/address.js';
 import { listShared, stopBrokers, whyNotShared } from '../../../upstream/broker/admin.js';
-import type { BrokerOptions } from '../../../upstream/broker/place.js';
 import { readVersion } from '../../../workspace/machine.js';
 import { report } from '../../print.js';
 import { toServerJson } from './list.js';

@@ -93,8 +93,8 @@ interface CompileError {
 
 function toSyntaxError(error: unknown, path: string): SyntaxError {
   const { message = String(error), startLine } = error as CompileError;
-  const place = startLine === undefined ? path : `${path}:${startLine}`;
-  return Object.assign(new SyntaxError(message), { place });
+  const position = startLine === undefined ? path : `${path}:${startLine}`;
+  return Object.assign(new SyntaxError(message), { position });
 }
 
 /** Adds the place of a syntax error, which the engine does not report but the compiler does. */
@@ -106,7 +106,7 @@ export async function locateSyntaxError(error: unknown, path: string, source: st
     return error;
   } catch (found) {
     const { startLine } = found as CompileError;
-    return startLine === undefined ? error : Object.assign(error, { place: `${path}:${startLine}` });
+    return startLine === undefined ? error : Object.assign(error, { position: `${path}:${startLine}` });
   }
 }
 
@@ -120,8 +120,8 @@ export function rememberCompiled(url: string, compiled: Compiled): void {
 export function describeLoadError(thrown: unknown): Finding {
   if (isToolError(thrown)) return { message: thrown.message, hint: thrown.hint ?? 'fix the file' };
   const message = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-  const place = placeOf(thrown);
-  return { message: place === undefined ? message : `${place}: ${message}`, hint: hintFor(thrown) };
+  const position = positionOf(thrown);
+  return { message: position === undefined ? message : `${position}: ${message}`, hint: hintFor(thrown) };
 }
 
 function hintFor(thrown: unknown): string {
@@ -131,9 +131,9 @@ function hintFor(thrown: unknown): string {
 }
 
 // Returns the first stack frame in a compiled module, as a place in its source.
-function placeOf(thrown: unknown): string | undefined {
+function positionOf(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined;
-  if ('place' in thrown) return String(thrown.place);
+  if ('position' in thrown) return String(thrown.position);
   for (const [, url, line, column] of (thrown.stack ?? '').matchAll(/(file:\/\/[^\s()]+?):(\d+):(\d+)/g)) {
     const compiled = compiledModules.get(url!);
     if (compiled === undefined) continue;

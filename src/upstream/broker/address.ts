@@ -10,7 +10,7 @@ import { lstatOrNothing, statOrNothing } from '../../files/read.js';
 import { isStartedByTool } from '../../process/ancestry.js';
 import { findEntry } from '../../process/entry.js';
 
-export interface BrokerPlace {
+export interface BrokerAddress {
   readonly directory: string;
   /** The socket, named after the version and the machine. */
   readonly socket: string;
@@ -41,7 +41,7 @@ const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv'];
 const CONTAINER_GROUP = /docker|containerd|kubepods|libpod|lxc/;
 
 /** Returns where the broker of this version is. A build that was changed is another version. */
-export function findPlace({ wieldHome, version }: Omit<BrokerOptions, 'world'>): BrokerPlace {
+export function findAddress({ wieldHome, version }: Omit<BrokerOptions, 'world'>): BrokerAddress {
   const directory = join(wieldHome, 'broker');
   const entry = findEntry('broker/main.cjs');
   const { size, mtimeMs } = statOrNothing(entry) ?? {};
@@ -60,7 +60,7 @@ export function findObstacle(setting: boolean | undefined, { wieldHome, version,
   if (setting === undefined && isContainer(env)) return 'off in containers, unless mcp.broker is true';
   // What a tool started ends with its call (EXE-6).
   if (isStartedByTool(env, platform)) return 'started by a tool';
-  const { directory, socket } = findPlace({ wieldHome, version });
+  const { directory, socket } = findAddress({ wieldHome, version });
   if (Buffer.byteLength(socket) >= MAX_SOCKET_PATH) return `the path of its socket is too long: ${socket}`;
   return findFault(directory);
 }
