@@ -40,7 +40,7 @@ describe('the catalog', () => {
     expect(find('secret')).toMatchObject({ state: 'hidden' });
     expect(find('banned')).toMatchObject({
       state: 'denied',
-      place: { file: join(workspace.env.WIELD_HOME!, 'config.toml'), line: 3 },
+      position: { file: join(workspace.env.WIELD_HOME!, 'config.toml'), line: 3 },
     });
     const mine = (await page.get('/api/catalog/person')).json.items;
     expect(mine.find((item: { name: string }) => item.name === 'hello').state).toBe('listed');
@@ -229,7 +229,7 @@ describe('health and settings', () => {
     const { settings, fault } = (await page.get('/api/settings')).json;
     const values = json(await wield(workspace, ['config', '--json'])).values;
     expect(settings.map(({ key }: { key: string }) => key)).toEqual(values.map(({ key }: { key: string }) => key));
-    expect(settings).toContainEqual(expect.objectContaining({ key: 'trust.rules', place: { file: config, line: 2 } }));
+    expect(settings).toContainEqual(expect.objectContaining({ key: 'trust.rules', position: { file: config, line: 2 } }));
     expect(fault).toBeNull();
     const { checks } = (await page.get('/api/health')).json;
     expect(checks).toContainEqual(expect.objectContaining({ level: 'ok', about: 'node' }));
