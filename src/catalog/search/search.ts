@@ -96,10 +96,8 @@ export function createSearchIndex<Entry extends Named>(
       if (scored.length > 1) raiseFamilies(scored, families);
       const rankings = scored.map((scores, nth) => {
         scoreNames(scores, queries[nth]!);
-        return bestOf(
-          [...scores].map(([at, score]) => ({ at, name: entries[at]!.name, score })),
-          limit,
-        );
+        const hits = [...scores].map(([at, score]) => ({ at, name: entries[at]!.name, score }));
+        return hits.sort(byScore).slice(0, limit);
       });
       return mergeByRank(rankings).slice(0, limit);
     },
@@ -173,18 +171,7 @@ function nameKey(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
 }
 
-// By insertion into a short list: sorting all hits takes longer than finding them.
-function bestOf(hits: readonly SearchHit[], limit: number): SearchHit[] {
-  const best: SearchHit[] = [];
-  for (const hit of hits) {
-    let index = best.length;
-    while (index > 0 && isAhead(hit, best[index - 1]!)) index--;
-    if (index < limit) best.splice(index, 0, hit);
-    if (best.length > limit) best.pop();
-  }
-  return best;
-}
-
-function isAhead(a: SearchHit, b: SearchHit): boolean {
-  return a.score === b.score ? compareText(a.name, b.name) < 0 : a.score > b.score;
+function byScore(a: SearchHit, b: SearchHit): number {
+  if (a.score === b.score) return compareText(a.name, b.name);
+  return a.score > b.score ? -1 : 1;
 }

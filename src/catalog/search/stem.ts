@@ -2,11 +2,8 @@
 
 /** Returns the stem of a lower-case word; words with letters outside a-z are returned unchanged. */
 export function stem(word: string): string {
-  if (word.length < 4 || !isPlainWord(word)) return word;
-  let root = cutPlural(word);
-  // Checking the last letter first skips the loops for most words.
-  if ('gdy'.includes(root.charAt(root.length - 1))) root = cutInflection(root);
-  if ('nlrst'.includes(root.charAt(root.length - 1))) root = replaceSuffix(root);
+  if (!/^[a-z]{4,}$/.test(word)) return word;
+  let root = replaceSuffix(cutInflection(cutPlural(word)));
   if (root.length <= 3) return root;
   if (root.endsWith('e')) root = root.slice(0, -1);
   return root.endsWith('i') ? `${root.slice(0, -1)}y` : root;
@@ -26,14 +23,6 @@ const SUFFIXES: readonly (readonly [string, string])[] = [
   ['ness', ''],
   ['tion', 't'],
 ];
-
-function isPlainWord(word: string): boolean {
-  for (let at = 0; at < word.length; at++) {
-    const code = word.charCodeAt(at);
-    if (code < 97 || code > 122) return false;
-  }
-  return true;
-}
 
 function cutPlural(word: string): string {
   if (!word.endsWith('s')) return word;
