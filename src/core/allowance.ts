@@ -81,19 +81,8 @@ function isSameCommand(
 }
 
 // Only `*` is special: addresses contain the other signs of globs.
-const toGlob = memoizeText((pattern: string) => compileGlob(pattern.replace(/[\\?[\]{}!,]/g, '\\$&')));
-
 function isLike(value: string, pattern: string): boolean {
-  return toGlob(pattern).matches(value);
-}
-
-function memoizeText<T>(make: (text: string) => T): (text: string) => T {
-  const known = new Map<string, T>();
-  return (text) => {
-    const found = known.get(text) ?? make(text);
-    known.set(text, found);
-    return found;
-  };
+  return compileGlob(pattern.replace(/[\\?[\]{}!,]/g, '\\$&')).matches(value);
 }
 
 const URL_PATTERN = /^(https?:)\/\/(\[[0-9A-Fa-f:]+\]|[^/?#@\\\s:[\]]+)(?::(\d+|\*))?(\/[^\s#\\]*)$/;
@@ -142,8 +131,9 @@ export function findSourceBlock(address: string | undefined, lists: readonly All
   return { file: list.file, line: list.line, reason };
 }
 
-const toSource = memoizeText((pattern: string) => {
+// In the form of an address.
+function toSource(pattern: string): string {
   const [, host, port = ''] = SOURCE_PATTERN.exec(pattern) ?? [];
   if (host === undefined) return pattern;
   return `${toHost(host)}${port}${pattern.slice(host.length + port.length).replace(/\.git$/, '')}`;
-});
+}
