@@ -9,9 +9,9 @@ import type { Boundary } from '../../core/origin.js';
 import type { Finding } from '../../core/problem.js';
 import { type JsonSchema, lookUp } from '../../core/schema.js';
 import { decodeUri, quoteOutside } from '../../core/text.js';
-import { loadYaml } from '../../files/libraries.js';
 import { readHead, statIdentity, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
+import { parseYaml } from '../../files/yaml.js';
 
 export type Node = Readonly<Record<string, unknown>>;
 
@@ -60,7 +60,6 @@ export function createLimits({ bytes = MAX_BYTES, values = 200_000 } = {}): Read
 }
 const MAX_FILES = 5000;
 const MAX_STEPS = 32;
-const YAML_OPTIONS = { maxAliasCount: 1000, schema: 'core', uniqueKeys: false, logLevel: 'error' } as const;
 
 /** Opens a document; `onRead` gets the bytes of each file. Throws `invalid_definition`. */
 export function openDocument(
@@ -149,26 +148,12 @@ function parseText(text: string, path: string): unknown {
       if (extname(path).toLowerCase() === '.json') throw invalidJson(plain);
     }
   }
-  const yaml = loadYaml();
-  try {
-    return yaml.parse(plain, YAML_OPTIONS);
-  } catch (error) {
-    throw invalidYaml(error as YamlError);
-  }
+  const parsed = parseYaml(plain, { maxAliasCount: 1000, uniqueKeys: false });
+  if ('document' in parsed) return parsed.document;
+  throw documentFault(`is not valid YAML: ${parsed.message}`, 'fix the line', parsed.line);
 }
 
 function invalidJson(text: string): ToolError {
   const { problem, line } = findSyntaxFault(text);
   return documentFault(`is not valid JSON: ${problem}`, 'fix the line', line);
-}
-
-interface YamlError {
-  readonly message: string;
-  readonly linePos?: readonly { readonly line: number }[];
-}
-
-function invalidYaml({ message, linePos }: YamlError): ToolError {
-  const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
-  const shown = quoteOutside(reason.replace(/:$/, ''), 160);
-  return documentFault(`is not valid YAML: ${shown}`, 'fix the line', linePos?.[0]?.line);
 }

@@ -8,7 +8,7 @@ import { quoteOutside } from '../../core/text.js';
 import type { TextFile } from '../shared/root-file.js';
 import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask } from '../shared/task-input.js';
-import { parseObject, parseYaml, readTable } from '../shared/task-text.js';
+import { parseObject, parseYamlTasks, readTable } from '../shared/task-text.js';
 
 export function createPackageJsonFormat(): Format {
   return createTaskFormat({ name: 'package-json', prefix: 'npm', files: ['package.json'], parse });
@@ -120,7 +120,7 @@ function findMembers(
 function readPnpmWorkspace({ read }: TaskSource): unknown {
   const file = read('pnpm-workspace.yaml');
   if (file === undefined) return undefined;
-  const document = parseYaml(file.text, 'pnpm-workspace.yaml');
+  const document = parseYamlTasks(file.text, 'pnpm-workspace.yaml');
   return isRecord(document) ? document.packages : undefined;
 }
 

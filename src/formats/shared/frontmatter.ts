@@ -2,8 +2,7 @@
 
 import { isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
-import { quoteOutside } from '../../core/text.js';
-import { loadYaml } from '../../files/libraries.js';
+import { parseYaml, type YamlFault } from '../../files/yaml.js';
 
 export interface Frontmatter {
   readonly fields: Readonly<Record<string, unknown>>;
@@ -58,27 +57,23 @@ function readPlain(block: string): Record<string, string> | undefined {
 }
 
 function readYaml(block: string, body: string): Frontmatter | Finding {
-  const yaml = loadYaml();
-  try {
-    const fields = yaml.parse(block, { maxAliasCount: 20, schema: 'core' }) as unknown;
+  const parsed = parseYaml(block, { maxAliasCount: 20 });
+  if ('document' in parsed) {
+    const { document: fields } = parsed;
     if (isRecord(fields)) return { fields, body, warnings: [] };
     return { message: 'frontmatter must be a YAML mapping', hint: 'write name: … and description: …' };
-  } catch (error) {
-    const problem = toProblem(error as Error & Partial<import('yaml').YAMLParseError>);
-    const fields = readLoose(block);
-    return fields === undefined ? problem : { fields, body, warnings: [problem] };
   }
+  const problem = toProblem(parsed);
+  const fields = readLoose(block);
+  return fields === undefined ? problem : { fields, body, warnings: [problem] };
 }
 
 // The frontmatter starts in the second line of the file.
-function toProblem({ message, code, linePos }: Error & Partial<import('yaml').YAMLParseError>): Finding {
-  const [reason = ''] = message.split('\n')[0]!.split(/ at line \d/);
-  const [start] = linePos ?? [];
-  const position = start === undefined ? {} : { line: start.line + 1, column: start.col };
+function toProblem({ message, code, line, column }: YamlFault): Finding {
   return {
-    message: `frontmatter is not valid YAML: ${quoteOutside(reason.replace(/:$/, ''), 160)}`,
-    hint: HINTS.find(([codes]) => codes.includes(code ?? ''))?.[1] ?? 'put the value in quotes, or fix the line',
-    ...position,
+    message: `frontmatter is not valid YAML: ${message}`,
+    hint: HINTS.find(([codes]) => codes.includes(code))?.[1] ?? 'put the value in quotes, or fix the line',
+    ...(line === undefined ? {} : { line: line + 1, column }),
   };
 }
 

@@ -2,9 +2,8 @@
 
 import { ToolError } from '../../core/error.js';
 import { isRecord, parseWithPosition } from '../../core/json.js';
-import { quoteOutside } from '../../core/text.js';
-import { loadYaml } from '../../files/libraries.js';
 import { parseToml } from '../../files/toml.js';
+import { parseYaml } from '../../files/yaml.js';
 import type { LeftOut, Task } from './task-file.js';
 import { type JudgedTask, textsIn } from './task-words.js';
 
@@ -32,19 +31,14 @@ export function parseTomlTable(text: string): Record<string, unknown> {
   });
 }
 
-/** Parses a document. Throws `invalid_definition` with its line. */
-export function parseYaml(text: string, what: string): unknown {
-  const yaml = loadYaml();
-  try {
-    return yaml.parse(text, { maxAliasCount: 100, schema: 'core', merge: true, logLevel: 'error' }) as unknown;
-  } catch (error) {
-    const { message, linePos } = error as Error & Partial<import('yaml').YAMLParseError>;
-    const why = quoteOutside(message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, ''), 150);
-    throw new ToolError('invalid_definition', `${what} is not valid YAML: ${why}`, {
-      hint: 'fix the line',
-      data: { line: linePos?.[0].line ?? 1 },
-    });
-  }
+/** Parses a YAML document. Throws `invalid_definition` with its line. */
+export function parseYamlTasks(text: string, what: string): unknown {
+  const parsed = parseYaml(text, { maxAliasCount: 100, merge: true });
+  if ('document' in parsed) return parsed.document;
+  throw new ToolError('invalid_definition', `${what} is not valid YAML: ${parsed.message}`, {
+    hint: 'fix the line',
+    data: { line: parsed.line ?? 1 },
+  });
 }
 
 /**

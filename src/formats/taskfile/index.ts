@@ -7,7 +7,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
 import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, toVariable } from '../shared/task-input.js';
-import { parseYaml, readTable } from '../shared/task-text.js';
+import { parseYamlTasks, readTable } from '../shared/task-text.js';
 
 const STEMS = ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml'];
 
@@ -21,7 +21,7 @@ export function createTaskfileFormat(): Format {
 }
 
 function parse(text: string, file: string): Tasks {
-  const document = parseYaml(text, file);
+  const document = parseYamlTasks(text, file);
   if (!isRecord(document))
     throw new ToolError('invalid_definition', 'must be a mapping', { hint: 'write tasks: below version: "3"' });
   const found = readTable(document.tasks, (name, value) => {
