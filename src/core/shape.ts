@@ -77,15 +77,13 @@ export function custom<T>(
   expected: string,
   parse: (value: unknown) => T | undefined,
   schema: JsonSchema = {},
-  hint?: string,
 ): Shape<T> {
   return {
     expected,
-    hint,
     toSchema: () => schema,
     read(value, report) {
       const parsed = parse(value);
-      if (parsed === undefined) report(mismatch(value, expected, hint));
+      if (parsed === undefined) report(mismatch(value, expected));
       return parsed;
     },
   };
@@ -110,6 +108,7 @@ export const number = custom('a number', (value) => (typeof value === 'number' ?
 export const boolean = custom('true or false', (value) => (typeof value === 'boolean' ? value : undefined), {
   type: 'boolean',
 });
+export const callable = custom('a function', (value) => (typeof value === 'function' ? value : undefined));
 export const anything = custom<unknown>('a value', (value) => value);
 /** Any object, as it is. */
 export const table = custom('an object', (value) => (isRecord(value) ? value : undefined), { type: 'object' });
@@ -149,13 +148,17 @@ export function described<S extends Shape<unknown>>(shape: S, expected: string, 
 }
 
 /** A shape that is made when it is first used: a large one takes time, and most runs use few. */
-export function later<T>(make: () => Shape<T>, expected = 'an object'): Shape<T> {
+export function later<T>(make: () => Shape<T>): Shape<T> {
   let made: Shape<T> | undefined;
   const shape = (): Shape<T> => {
     made ??= make();
     return made;
   };
-  return { expected, toSchema: () => shape().toSchema(), read: (value, report) => shape().read(value, report) };
+  return {
+    expected: 'an object',
+    toSchema: () => shape().toSchema(),
+    read: (value, report) => shape().read(value, report),
+  };
 }
 
 /** An array; invalid items are reported and omitted. */
@@ -239,13 +242,8 @@ export function object<const F extends Fields>(
   { expected = 'an object', unknown = 'report', nullIsMissing = false }: ObjectOptions = {},
 ): Shape<ObjectOf<F>> & { readonly fields: F } {
   const isMissing = (given: unknown): boolean => given === undefined || (given === null && nullIsMissing);
-  // On first use: most shapes are never used in a run, and others for every call.
-  let known: { readonly shapes: ReadonlyMap<string, Shape<unknown>>; readonly required: readonly string[] } | undefined;
-  const parts = () => {
-    const required = (): string[] => Object.keys(fields).filter((key) => fields[key]!.optional !== true);
-    known ??= { shapes: new Map(Object.entries(fields)), required: required() };
-    return known;
-  };
+  const shapes = new Map<string, Shape<unknown>>(Object.entries(fields));
+  const required = Object.keys(fields).filter((key) => fields[key]!.optional !== true);
   const hint = `write { ${Object.keys(fields).join(', ')} }`;
   return {
     expected,
@@ -256,7 +254,7 @@ export function object<const F extends Fields>(
       properties: mapValues(fields, ({ toSchema, optional: mayBeMissing = false }) =>
         nullIsMissing && mayBeMissing ? orNull(toSchema()) : toSchema(),
       ),
-      ...(parts().required.length === 0 ? {} : { required: parts().required }),
+      ...(required.length === 0 ? {} : { required }),
       ...(unknown === 'report' ? { additionalProperties: false } : {}),
     }),
     read(value, report) {
@@ -264,7 +262,6 @@ export function object<const F extends Fields>(
         report(mismatch(value, expected, hint));
         return undefined;
       }
-      const { shapes, required } = parts();
       const isOther = ([key]: [string, unknown]): boolean => !shapes.has(key);
       const read = unknown === 'keep' ? Object.fromEntries(Object.entries(value).filter(isOther)) : {};
       for (const key of Object.keys(value)) {

@@ -8,6 +8,7 @@ import {
   formatFault,
   list,
   matches,
+  number,
   object,
   oneOf,
   optional,
@@ -78,7 +79,6 @@ export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === 'string' || Number.isSafeInteger(value);
 
 const requestId = custom('a string or an integer', (value) => (isRequestId(value) ? value : undefined));
-const number = custom('a number', (value) => (typeof value === 'number' ? value : undefined));
 const integer = custom('an integer', (value) => (Number.isSafeInteger(value) ? value : undefined));
 
 const META_SHAPE = loose({

@@ -6,6 +6,7 @@ import { ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import {
   boolean,
+  callable,
   custom,
   formatFault,
   list,
@@ -27,7 +28,7 @@ function whichIs<T>(expected: string, accepts: (value: unknown) => boolean): Sha
   return custom(expected, (value) => (accepts(value) ? (value as T) : undefined));
 }
 
-const listener = optional(whichIs<() => void>('a function', (value) => typeof value === 'function'));
+const listener = optional(callable);
 const flag = optional(boolean);
 const something = optional(table);
 const milliseconds = whichIs<number>(

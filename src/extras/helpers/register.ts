@@ -8,6 +8,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import { parseSelectors } from '../../core/selector.js';
 import {
   anything,
+  callable,
   converted,
   custom,
   described,
@@ -64,7 +65,7 @@ const TEXT = optional(text());
 // `name`, `description` and `tags` are checked with the definition.
 const OPTIONS = object({
   name: optional(anything),
-  fn: custom('a function', (value) => (typeof value === 'function' ? value : undefined)),
+  fn: callable,
   order: optional(oneOf('input-first', 'context-first')),
   description: optional(anything),
   params: SCHEMA,

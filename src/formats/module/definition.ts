@@ -10,6 +10,7 @@ import { parseSelectors } from '../../core/selector.js';
 import {
   anything,
   boolean,
+  callable,
   custom,
   formatPath,
   list,
@@ -140,7 +141,7 @@ const flag = optional(boolean);
 const DEFINITION = object({
   name: string,
   description: string,
-  execute: custom('a function', (value) => (typeof value === 'function' ? value : undefined)),
+  execute: callable,
   group: optional(string),
   tags: optional(strings),
   hidden: flag,
