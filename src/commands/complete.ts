@@ -1,11 +1,10 @@
 // Completes flags, values and positionals at the cursor (CLI-9).
 
 import { fieldsOf } from '../core/fields.js';
-import type { Json } from '../core/json.js';
+import { type Json, showValue } from '../core/json.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { type FlagKind, splitArguments } from './arguments.js';
-import { valueText } from './line.js';
 import { kebab } from './names.js';
 import { isSwitch, isVariadic, type Parameter, toParameters, toPositionals } from './parameters.js';
 import { choicesOf, entryOf, typesOf } from './shape.js';
@@ -120,7 +119,7 @@ export function toCompletable(tool: Tool, all: Readonly<Record<string, OwnFlag>>
       ? [true, false]
       : choicesOf(wanted, root);
     return {
-      candidates: choices.map((choice) => ({ value: valueText(choice), description: '' })),
+      candidates: choices.map((choice) => ({ value: showValue(choice), description: '' })),
       files: choices.length === 0 && isPath(path[path.length - 1] ?? parameter.name),
     };
   }

@@ -1,7 +1,7 @@
 // Formats an input as a command line; the inverse of `readCommandInput` (MOD-22).
 
 import { fieldsOf } from '../core/fields.js';
-import { canonicalJson, isRecord, type Json, type JsonObject } from '../core/json.js';
+import { canonicalJson, isRecord, type Json, type JsonObject, showValue } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import type { Tool } from '../core/tool.js';
 import { readCommandInput } from './input.js';
@@ -51,7 +51,7 @@ function toArguments(
     return find(`no-${flag}`)?.negated ? [`--no-${flag}`] : [`--${flag}=false`];
   }
   if (isRecord(value)) return toFields(flag, value as JsonObject, node, root, find) ?? [asJson(flag, value)];
-  const texts = (Array.isArray(value) ? value : [value]).map(valueText);
+  const texts = (Array.isArray(value) ? value : [value]).map(showValue);
   if (kindOfTarget(target) === 'value' && texts.length > 0 && isRead(flag, texts, value, node, root))
     return texts.flatMap((text) => [`--${flag}`, text]);
   return [asJson(flag, value)];
@@ -90,9 +90,4 @@ function isRead(flag: string, texts: readonly string[], value: Json, node: unkno
 
 function asJson(flag: string, value: Json): string {
   return `--${flag}:=${JSON.stringify(value)}`;
-}
-
-/** Formats a value: strings unchanged, everything else as JSON. */
-export function valueText(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

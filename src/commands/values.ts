@@ -1,7 +1,7 @@
 // Converts the text of an argument to a value of the type in the schema.
 
 import { type Field, fieldsOf, otherFieldOf } from '../core/fields.js';
-import { isRecord, type Json, parseJson } from '../core/json.js';
+import { isRecord, type Json, parseJson, showValue } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import { kebab } from './names.js';
 import { entryOf, typesOf } from './shape.js';
@@ -42,7 +42,7 @@ export function addValue(before: Json | undefined, given: Given, node: unknown, 
 function toEntries(before: Json | undefined, entry: (raw: string, index: number) => Json): readonly Json[] {
   if (Array.isArray(before)) return before;
   if (before === undefined || before === null || isRecord(before)) return [];
-  return [entry(typeof before === 'string' ? before : JSON.stringify(before), 0)];
+  return [entry(showValue(before), 0)];
 }
 
 function setField(before: Json | undefined, step: string, given: Given, node: unknown, root: JsonSchema): Json {

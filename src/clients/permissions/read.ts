@@ -1,6 +1,6 @@
 // Reads what other agents may do from their settings: rules about tools of MCP servers, and everything else by name.
 
-import { isRecord } from '../../core/json.js';
+import { isRecord, showValue } from '../../core/json.js';
 import type { SelectorPolicy } from '../../core/selector.js';
 import { quoteOutside } from '../../core/text.js';
 import { valueAt } from '../forms/form.js';
@@ -35,7 +35,7 @@ const ANY = '*';
 type Fields = Readonly<Record<string, unknown>>;
 
 function show(key: string, value: unknown): string {
-  return `${key}: ${quoteOutside(typeof value === 'string' ? value : JSON.stringify(value), 200)}`;
+  return `${key}: ${quoteOutside(showValue(value), 200)}`;
 }
 
 /** Reads each entry of a list; one that is not a text is listed. */

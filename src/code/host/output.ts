@@ -2,6 +2,7 @@
 
 import { approveCommand } from '../../core/approval.js';
 import { reviveError, ToolError } from '../../core/error.js';
+import { showValue } from '../../core/json.js';
 import { type Output, textPart } from '../../core/result.js';
 import { count, quoteOutside } from '../../core/text.js';
 import type { EngineCall } from '../protocol.js';
@@ -59,8 +60,7 @@ export function describeRemoved(ids: readonly string[]): string[] {
 
 /** Returns the value of a program as a person or model reads it. */
 export function toText({ value, text }: Pick<Answer, 'value' | 'text'>): string | undefined {
-  if (value === undefined) return text;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return value === undefined ? text : showValue(value);
 }
 
 export function callsOf(events: readonly JournalEvent[]): EngineCall[] {

@@ -1,8 +1,8 @@
 // Builds the request of an operation from its input: address, headers and body.
 
 import type { HttpAction, HttpBody, HttpField, HttpParameter, HttpStyle } from '../../core/http.js';
-import { isRecord, type Json } from '../../core/json.js';
-import { formatSegment, headerText, invalidValue, textOf, toPairs } from './style.js';
+import { isRecord, type Json, showValue } from '../../core/json.js';
+import { formatSegment, headerText, invalidValue, toPairs } from './style.js';
 
 /** Builds a request. Throws `invalid_input` for a value that cannot be sent in its place. */
 export function buildRequest(
@@ -108,7 +108,7 @@ function buildBody(body: HttpBody, input: Input, required: readonly string[]): B
     case 'multipart':
       return buildMultipart(contentType, fields);
     case 'text':
-      return { contentType, body: { text: textOf(whole!) } };
+      return { contentType, body: { text: showValue(whole!) } };
     case 'binary':
       return {
         contentType: contentType === '*/*' ? 'application/octet-stream' : contentType,
@@ -160,7 +160,7 @@ function toPart(field: HttpField, value: Json): { readonly head: string; readonl
     (field.binary ? 'application/octet-stream' : isJson ? 'application/json' : undefined);
   const file = field.binary ? `; filename="${name}"` : '';
   const head = `Content-Disposition: form-data; name="${name}"${file}${type === undefined ? '' : `\r\nContent-Type: ${type}`}`;
-  return { head, bytes: field.binary ? readBase64(field.property, value) : Buffer.from(textOf(value)) };
+  return { head, bytes: field.binary ? readBase64(field.property, value) : Buffer.from(showValue(value)) };
 }
 
 function readBase64(property: string, value: Json): Buffer {

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../../core/error.js';
 import type { HttpParameter, HttpStyle } from '../../core/http.js';
-import { isRecord, type Json } from '../../core/json.js';
+import { isRecord, type Json, showValue } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 
 /** Returns a value as a part of a path. */
@@ -13,14 +13,16 @@ export function formatSegment(parameter: HttpParameter, value: Json): string {
   if (isEmpty(value)) throw invalidValue(parameter.property, 'is empty, which would lead to another path');
   if (style === 'matrix') {
     if (Array.isArray(value))
-      return explode ? value.map((one) => `;${name}=${encode(textOf(one))}`).join('') : `;${name}=${list(value, ',')}`;
+      return explode
+        ? value.map((one) => `;${name}=${encode(showValue(one))}`).join('')
+        : `;${name}=${list(value, ',')}`;
     if (isRecord(value))
       return explode
         ? pairs(value)
             .map(([key, one]) => `;${encode(key)}=${encode(one)}`)
             .join('')
         : `;${name}=${flat(value)}`;
-    return `;${name}=${encode(textOf(value))}`;
+    return `;${name}=${encode(showValue(value))}`;
   }
   const [start, separator] = style === 'label' ? ['.', explode ? '.' : ','] : ['', separatorOf(style)];
   if (separator !== ',') assertItems(parameter.property, value, decodeURIComponent(separator));
@@ -34,7 +36,7 @@ export function formatSegment(parameter: HttpParameter, value: Json): string {
             .join(separator)
         : flat(value))
     );
-  return start + encode(textOf(value));
+  return start + encode(showValue(value));
 }
 
 function isEmpty(value: Json): boolean {
@@ -52,14 +54,14 @@ export function toPairs(name: string, value: Json, { style, explode, allowReserv
     // The specification has none for lists; servers that read it (Stripe, Rails, PHP, qs) read this.
     if (style === 'deepObject') return deepList(key, value, encode);
     if (!explode) return [pair(joinItems(name, value, style, encode))];
-    return value.map((one) => pair(encode(textOf(one))));
+    return value.map((one) => pair(encode(showValue(one))));
   }
   if (isRecord(value)) {
     if (style === 'deepObject') return deepPairs(key, value, encode);
     if (explode) return pairs(value).map(([one, text]) => `${encodeURIComponent(one)}=${encode(text)}`);
     return [pair(joinItems(name, value as Json, style, encode))];
   }
-  return [pair(encode(textOf(value)))];
+  return [pair(encode(showValue(value)))];
 }
 
 // A comma that is encoded belongs to an item; other separators are encoded themselves, or never.
@@ -72,7 +74,7 @@ function joinItems(name: string, value: Json, style: HttpStyle['style'], encode:
 }
 
 function itemsOf(value: Json): readonly string[] {
-  return Array.isArray(value) ? value.map(textOf) : isRecord(value) ? pairs(value).flat() : [];
+  return Array.isArray(value) ? value.map(showValue) : isRecord(value) ? pairs(value).flat() : [];
 }
 
 // The server would see two items (OAS-3).
@@ -98,7 +100,7 @@ function deepPairs(key: string, value: Readonly<Record<string, unknown>>, encode
     if (one === null || one === undefined) return [];
     if (isRecord(one)) return deepPairs(inner, one, encode);
     if (Array.isArray(one)) return deepList(inner, one, encode);
-    return [`${inner}=${encode(textOf(one as Json))}`];
+    return [`${inner}=${encode(showValue(one))}`];
   });
 }
 
@@ -111,7 +113,7 @@ function deepList(key: string, values: readonly unknown[], encode: (text: string
       throw invalidValue(decodeURIComponent(key), `has an empty object at ${at}, which cannot be sent`);
     }
     if (Array.isArray(one)) return deepList(`${key}%5B${at}%5D`, one, encode);
-    return [`${key}%5B%5D=${encode(textOf(one as Json))}`];
+    return [`${key}%5B%5D=${encode(showValue(one))}`];
   });
 }
 
@@ -134,7 +136,7 @@ export function headerText({ property, style, explode }: HttpParameter, value: J
             .join(',')
         : Array.isArray(value)
           ? itemsOf(value).join(separator)
-          : textOf(value);
+          : showValue(value);
   if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(text))
     throw invalidValue(property, 'has a character that a header cannot have');
   return text;
@@ -145,7 +147,7 @@ function isNode(value: unknown): boolean {
 }
 
 function list(values: readonly Json[], separator: string): string {
-  return values.map((one) => encodeURIComponent(textOf(one))).join(separator);
+  return values.map((one) => encodeURIComponent(showValue(one))).join(separator);
 }
 
 function flat(value: Readonly<Record<string, unknown>>): string {
@@ -154,12 +156,8 @@ function flat(value: Readonly<Record<string, unknown>>): string {
 
 function pairs(value: Readonly<Record<string, unknown>>): [string, string][] {
   return Object.entries(value).flatMap(([name, one]) =>
-    one === null || one === undefined ? [] : [[name, textOf(one as Json)]],
+    one === null || one === undefined ? [] : [[name, showValue(one)]],
   );
-}
-
-export function textOf(value: Json): string {
-  return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** The error of a value that cannot be sent in its place. */

@@ -2,7 +2,7 @@
 
 import type { Execution, Mapping } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
-import { escapePointer, type Json, type JsonObject } from '../../core/json.js';
+import { escapePointer, type Json, type JsonObject, showValue } from '../../core/json.js';
 import type { Slot } from '../../core/plan.js';
 import { quoteOutside } from '../../core/text.js';
 import { containedPath } from '../../files/contained-path.js';
@@ -226,12 +226,8 @@ function refuseNul(text: string): void {
 /** Returns the texts of a value: one per element, objects as JSON, none for a missing value (TJS-10). */
 export function textsOf(value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap((entry) => (entry === null ? [] : [oneText(entry)]));
-  return [oneText(value)];
-}
-
-function oneText(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (Array.isArray(value)) return value.flatMap((entry) => (entry === null ? [] : [showValue(entry)]));
+  return [showValue(value)];
 }
 
 // TJS-11

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { OutputHint, SideRead } from '../../core/command.js';
-import type { Json, JsonObject } from '../../core/json.js';
+import { type Json, type JsonObject, showValue } from '../../core/json.js';
 import type { CommandPlan, Slot } from '../../core/plan.js';
 import { containedPath } from '../../files/contained-path.js';
 import { readHead } from '../../files/read.js';
@@ -30,7 +30,7 @@ export function applies(
 export function fillHint(hint: string, command: CommandPlan, input: JsonObject): string {
   return hint.replace(/\{([A-Za-z_][\w-]*)\}/g, (match, name: string) => {
     const value = effectiveValue(name, command, input);
-    return value === undefined || value === null ? match : typeof value === 'string' ? value : JSON.stringify(value);
+    return value === undefined || value === null ? match : showValue(value);
   });
 }
 

@@ -4,7 +4,7 @@ import { delimiter } from 'node:path';
 import type { Execution, Resolver } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import type { PlanContext } from '../../core/executor.js';
-import { isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject, showValue } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
 import type { World } from '../../core/snapshot.js';
 import type { CommandAction, Tool } from '../../core/tool.js';
@@ -227,8 +227,7 @@ function fillTemplate(template: string, { value, parameters, tool }: StepOptions
 }
 
 function textOf(value: Json | undefined): string {
-  if (value === undefined || value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return value === undefined || value === null ? '' : showValue(value);
 }
 
 function refuseDash(text: string, template: string, param: string, binary: string): void {

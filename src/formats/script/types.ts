@@ -1,7 +1,7 @@
 // Parses the type of a parameter: `string`, `enum(fast|slow)=fast`, `integer(1..10)=3`, `string[1..]`.
 
 import { orNothing } from '../../core/error.js';
-import { isRecord, type Json } from '../../core/json.js';
+import { isRecord, type Json, showValue } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 
@@ -221,7 +221,7 @@ function explain(value: Json, schema: JsonSchema): string | undefined {
         : type === 'integer'
           ? Number.isSafeInteger(value)
           : typeof value === type;
-  const shown = quoteOutside(typeof value === 'string' ? value : JSON.stringify(value), 40);
+  const shown = quoteOutside(showValue(value), 40);
   if (!matches) return `"${shown}" is not a value of ${String(type)}`;
   if (Array.isArray(schema.enum) && !schema.enum.includes(value))
     return `"${shown}" is not one of ${sanitize(schema.enum.join(', '))}`;

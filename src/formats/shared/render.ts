@@ -1,6 +1,6 @@
 // Renders the text of a skill: replaces placeholders by arguments and references by names.
 
-import type { Json } from '../../core/json.js';
+import { type Json, showValue } from '../../core/json.js';
 import type { Referent, TextReference } from '../../core/skill.js';
 
 export interface RenderOptions {
@@ -88,8 +88,7 @@ function findMarks(text: string): Mark[] {
 }
 
 function valueText(value: Json | undefined): string {
-  if (value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return value === undefined ? '' : showValue(value);
 }
 
 /** Range of characters; the end is exclusive. */
