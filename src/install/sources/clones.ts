@@ -1,6 +1,6 @@
 // Directories of cloned sources: a bare repository and one directory per exported commit.
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { digestParts } from '../../files/digest.js';
@@ -61,7 +61,7 @@ export function removeUnusedClones({ sources }: InstallPaths, records: readonly 
   removeEmpty([sources]);
 }
 
-/** Writes `<tree>.files` last: a tree without it is incomplete. */
+/** Exports a commit. */
 export async function exportTree(
   environment: InstallEnvironment,
   gitDirectory: string,
@@ -84,7 +84,7 @@ export async function exportTree(
   } finally {
     removeFile(index);
   }
-  writeFileAtomic(`${tree}.files`, paths.join('\0'), { durable: false });
+  completeTree(tree, paths);
 }
 
 // Throws `invalid_definition` for a tree that would be too large. Equal directories are stored once in a repository, so
@@ -115,7 +115,20 @@ async function listCommit(environment: InstallEnvironment, gitDirectory: string,
 export function copySource(from: string, files: readonly TreeFile[], tree: string): void {
   removeTree(tree);
   copyTree(from, files, tree);
-  writeFileAtomic(`${tree}.files`, files.map(({ path }) => path).join('\0'), { durable: false });
+  completeTree(
+    tree,
+    files.map(({ path }) => path),
+  );
+}
+
+/** Lists the files of a tree, after all of them are written. */
+export function completeTree(tree: string, paths: readonly string[]): void {
+  writeFileAtomic(`${tree}.files`, paths.join('\0'), { durable: false });
+}
+
+/** Whether all files of a tree were written. */
+export function isComplete(tree: string): boolean {
+  return existsSync(`${tree}.files`);
 }
 
 /** Returns the paths of a source that its hooks did not create. */

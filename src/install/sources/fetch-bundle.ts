@@ -1,6 +1,5 @@
 // Fetches a bundle (`.mcpb`), an archive with an MCP server, and unpacks it. Its hash is its commit.
 
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
@@ -9,14 +8,13 @@ import { makeDirectory } from '../../files/make-directory.js';
 import { readHead } from '../../files/read.js';
 import { removeTree } from '../../files/remove.js';
 import { writeTreeFile } from '../../files/tree.js';
-import { writeFileAtomic } from '../../files/write.js';
 import { readZip } from '../../files/zip.js';
 import type { InstallEnvironment } from '../environment.js';
 import { assertPlatform, readBundle } from '../manifest/bundle.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import type { SourceRecord } from '../state.js';
 import { assertSourceAllowed } from './allowed.js';
-import { clonePaths } from './clones.js';
+import { clonePaths, completeTree, isComplete } from './clones.js';
 import type { FetchedCommit } from './fetch-commit.js';
 import { isWebLocation } from './location.js';
 
@@ -37,12 +35,11 @@ export async function fetchBundle(
       hint: 'do not use this bundle until you know why; --pin takes the SHA-256 of the file',
     });
   const { tree } = clonePaths(environment.paths, directory!, commit);
-  if (!existsSync(`${tree}.files`)) unpackAll(bytes, location, tree);
+  if (!isComplete(tree)) unpackAll(bytes, location, tree);
   assertPlatform(readBundle(tree), environment.world.platform);
   return { commit, ref: null, pin };
 }
 
-// Writes `<tree>.files` last: a tree without it is incomplete.
 function unpackAll(bytes: Buffer, location: string, tree: string): void {
   const entries = readZip(bytes, location);
   removeTree(tree);
@@ -52,7 +49,10 @@ function unpackAll(bytes: Buffer, location: string, tree: string): void {
     makeDirectory(dirname(file));
     writeTreeFile(file, read(), executable);
   }
-  writeFileAtomic(`${tree}.files`, entries.map(({ path }) => path).join('\0'), { durable: false });
+  completeTree(
+    tree,
+    entries.map(({ path }) => path),
+  );
 }
 
 function readFile(path: string): Buffer {

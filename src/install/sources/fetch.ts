@@ -10,7 +10,7 @@ import { approveHooks, changedError, runHook, toHook } from '../hooks.js';
 import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord, saveSources } from '../state.js';
 import { assertSourceAllowed } from './allowed.js';
-import { clonePaths, copySource, exportTree, removeUnusedClones, treeOf } from './clones.js';
+import { clonePaths, copySource, exportTree, isComplete, removeUnusedClones, treeOf } from './clones.js';
 import { fetchBundle } from './fetch-bundle.js';
 import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
 import { scanRecord } from './load.js';
@@ -78,7 +78,7 @@ async function fetchNow(
     record = { ...record, signer };
     const { tree } = clonePaths(paths, wanted.directory!, fetched.commit);
     record = { ...record, ...fetched };
-    if (!existsSync(`${tree}.files`)) await exportTree(environment, git, fetched.commit, tree);
+    if (!isComplete(tree)) await exportTree(environment, git, fetched.commit, tree);
   };
   const scanTree = (): Scan => scanRecord(record, treeOf(record, paths));
   const isGit = wanted.kind === 'git';
