@@ -8,7 +8,7 @@ import { linkTarget } from './apply/changes.js';
 import { isInterrupted } from './apply/commit.js';
 import { isModified } from './apply/objects.js';
 import { isOccupied, readLink } from './directory.js';
-import { type InstallEnvironment, type InstallPaths, pathsOf } from './environment.js';
+import { type InstallEnvironment, type InstallPaths, pathsOf, REFUSE_ALL } from './environment.js';
 import { nameChanges, portableHash } from './hashes.js';
 import { type Inventory, loadInventory } from './inventory.js';
 import { type LockedItem, readLock } from './lock-file.js';
@@ -146,12 +146,7 @@ interface Outdated {
 /** Fetches the sources of installed items, and returns what is newer; hooks do not run, and the registered commits stay. */
 export async function findOutdated(environment: InstallEnvironment): Promise<Outdated> {
   const { paths } = environment;
-  const quiet: InstallEnvironment = {
-    ...environment,
-    approveHooks: async () => false,
-    acceptSigner: async () => false,
-    report() {},
-  };
+  const quiet: InstallEnvironment = { ...environment, ...REFUSE_ALL, report() {} };
   const records = loadSources(paths);
   try {
     const inventory = loadInventory(quiet);

@@ -4,7 +4,7 @@ import { constants, cpSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeTree } from '../files/remove.js';
-import type { InstallEnvironment } from './environment.js';
+import { type InstallEnvironment, REFUSE_ALL } from './environment.js';
 
 /** Runs work that fetches and registers sources in copies of them, which are then removed. No hook runs. */
 export async function withCopiedSources<T>(
@@ -22,8 +22,7 @@ export async function withCopiedSources<T>(
           verbatimSymlinks: true,
           mode: constants.COPYFILE_FICLONE,
         });
-    const never = async () => false;
-    return await work({ ...environment, paths: { ...paths, ...copies }, approveHooks: never, acceptSigner: never });
+    return await work({ ...environment, ...REFUSE_ALL, paths: { ...paths, ...copies } });
   } finally {
     removeTree(directory);
   }

@@ -38,6 +38,12 @@ export interface InstallEnvironment {
   pinTools(items: readonly PinnedItem[]): Promise<void>;
 }
 
+/** For runs in which nobody is asked. */
+export const REFUSE_ALL = {
+  approveHooks: async () => false,
+  acceptSigner: async () => false,
+} satisfies Partial<InstallEnvironment>;
+
 /** Who signed a commit, or the tag that led to it. */
 export interface Signer {
   /** `SHA256:…` of an SSH key, or the fingerprint of an OpenPGP key. */

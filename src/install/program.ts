@@ -2,7 +2,7 @@
 
 import { applyPlan } from './apply/apply.js';
 import { type ItemState, readStatus } from './compare.js';
-import type { Hook, InstallProgress } from './environment.js';
+import { type Hook, type InstallProgress, REFUSE_ALL } from './environment.js';
 import { assertSources, type Inventory, listAvailable, loadInventory } from './inventory.js';
 import { toAppliedJson, toInstalledJson, toOfferJson } from './json.js';
 import { withInstallLock } from './lock.js';
@@ -89,8 +89,8 @@ export function createInstallerFor(
     version,
     signal: options.signal ?? new AbortController().signal,
     report: options.report ?? (() => {}),
-    approveHooks: options.approveHooks ?? (async () => false),
-    acceptSigner: async () => false,
+    ...REFUSE_ALL,
+    ...(options.approveHooks && { approveHooks: options.approveHooks }),
   });
   const { paths } = environment;
   const { workdir } = toolbox.workspace;

@@ -9,7 +9,7 @@ import type { World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import type { Network } from '../net/network.js';
 import type { ProcessHelper } from '../process/helper.js';
-import { agentHomes, type InstallEnvironment, type PinnedItem, pathsOf } from './environment.js';
+import { agentHomes, type InstallEnvironment, type PinnedItem, pathsOf, REFUSE_ALL } from './environment.js';
 import { LOCK_NAME } from './lock-file.js';
 
 /** The parts of a node toolbox that installing reads. */
@@ -58,8 +58,7 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
     version: '',
     signal,
     report() {},
-    approveHooks: async () => false,
-    acceptSigner: async () => false,
+    ...REFUSE_ALL,
     async pinTools() {},
     ...own,
   };
