@@ -1,6 +1,6 @@
 // Schemas: the JSON Schema that callers see, the check that is enforced, and reading of schema nodes.
 
-import { copyJson, isRecord, type Json, mapValues } from './json.js';
+import { copyJson, isRecord, type Json, mapValues, unescapePointer } from './json.js';
 import { memoize } from './memoize.js';
 import { decodeUri, sanitize } from './text.js';
 
@@ -62,7 +62,7 @@ export function lookUp(root: JsonSchema, ref: string): unknown {
   if (!ref.startsWith('#/')) return ref.startsWith('#') ? anchorsOf(root).get(ref.slice(1)) : undefined;
   let target: unknown = root;
   for (const step of ref.slice(2).split('/')) {
-    const key = decodeUri(step).replace(/~1/g, '/').replace(/~0/g, '~');
+    const key = unescapePointer(decodeUri(step));
     target =
       typeof target === 'object' && target !== null && Object.hasOwn(target, key)
         ? (target as SchemaNode)[key]
