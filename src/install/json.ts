@@ -1,18 +1,19 @@
 // JSON documents of available, planned, applied and installed items.
 
 import type { AppliedItem } from './apply/stage.js';
+import type { ListedItem } from './inventory.js';
 import type { PlannedItem, RefusedItem } from './plan/plan-items.js';
 import type { FetchedSource } from './sources/fetch.js';
 import { installedName, prefixOf } from './sources/load.js';
 import type { SourceItem } from './sources/source-item.js';
 import type { InstalledItem } from './state.js';
 
-export function toOfferJson(
-  source: string,
-  { kind, name, plugin, description, bin, path }: SourceItem,
-  effective: string,
-) {
+function toOfferJson(source: string, { kind, name, plugin, description, bin, path }: SourceItem, effective: string) {
   return { source, kind, name, plugin, effective, description, bin, path };
+}
+
+export function toListedJson({ source, item, effective, installed }: ListedItem) {
+  return { ...toOfferJson(source.record.id, item, effective), installed };
 }
 
 /** A source with everything that it offers, and what it does not. */

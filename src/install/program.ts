@@ -4,7 +4,7 @@ import { applyPlan } from './apply/apply.js';
 import { type ItemState, readStatus } from './compare.js';
 import { type Hook, type InstallProgress, REFUSE_ALL } from './environment.js';
 import { assertSources, type Inventory, listAvailable, loadInventory } from './inventory.js';
-import { toAppliedJson, toInstalledJson, toOfferJson } from './json.js';
+import { toAppliedJson, toInstalledJson, toListedJson } from './json.js';
 import { withInstallLock } from './lock.js';
 import { parsePin } from './manifest/source-manifest.js';
 import {
@@ -33,7 +33,7 @@ export interface InstallerOptions {
 }
 
 /** An item of a source. */
-export type OfferedItem = ReturnType<typeof toOfferJson> & { readonly installed: boolean };
+export type OfferedItem = ReturnType<typeof toListedJson>;
 /** A change that was made to an item. */
 export type AppliedChange = ReturnType<typeof toAppliedJson>;
 /** An item that was removed. */
@@ -110,7 +110,9 @@ export function createInstallerFor(
         const parsed = pin === undefined ? undefined : parsePin(pin);
         const { added } = await addSource({ source, cwd: workdir, roots, namespace, pin: parsed }, environment);
         const ids = new Set(added.map(({ record }) => record.id));
-        return toOffers(loadInventory(environment)).filter((offer) => ids.has(offer.source));
+        return listAvailable(loadInventory(environment))
+          .filter(({ source: { record } }) => ids.has(record.id))
+          .map(toListedJson);
       }),
     sync: ({ sources = [], accept = false } = {}) =>
       locked(async () => {
@@ -118,7 +120,7 @@ export function createInstallerFor(
         const { failed } = await forEachSource(chosen, (record) => syncSource(record, accept, environment));
         if (failed[0] !== undefined) throw failed[0].error;
       }),
-    offers: () => withInventory(async (inventory) => toOffers(inventory)),
+    offers: () => withInventory(async (inventory) => listAvailable(inventory).map(toListedJson)),
     install: (refs, { sources = [], force = false } = {}) =>
       withInventory(async (inventory) => {
         assertSources(inventory);
@@ -150,11 +152,4 @@ export function createInstallerFor(
         readStatus(inventory).map(({ item, states }) => ({ ...toInstalledJson(item), states })),
       ),
   };
-}
-
-function toOffers(inventory: Inventory): OfferedItem[] {
-  return listAvailable(inventory).map(({ source, item, effective, installed }) => ({
-    ...toOfferJson(source.record.id, item, effective),
-    installed,
-  }));
 }

@@ -6,7 +6,7 @@ import { writeFileAtomic } from '../../files/write.js';
 import { findOutdated, type ItemStatus, readStatus } from '../../install/compare.js';
 import { toExportedManifest } from '../../install/export.js';
 import { type Inventory, listAvailable, loadInventory } from '../../install/inventory.js';
-import { toInstalledJson, toOfferJson, toSourceJson } from '../../install/json.js';
+import { toInstalledJson, toListedJson, toSourceJson } from '../../install/json.js';
 import { selectAvailable, selectInstalled } from '../../install/plan/select.js';
 import { availableKey, listItems } from '../../install/sources/load.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
@@ -27,10 +27,7 @@ export async function listInstalled(call: VerbCall): Promise<number> {
     const offers = listAvailable(inventory).filter(
       (offer) => positionals.length === 0 || chosen.has(availableKey(offer)),
     );
-    const items = offers.map(({ source, item, effective, installed }) => ({
-      ...toOfferJson(source.record.id, item, effective),
-      installed,
-    }));
+    const items = offers.map(toListedJson);
     const rows = offers.map(({ effective, item, source, installed }) => [
       effective,
       item.kind,
