@@ -1,11 +1,10 @@
 // The span of each call: that of the request it was made by, or one of its own.
 
-import type { TraceParent } from '../core/caller.js';
 import { toContents } from '../core/contents.js';
 import { memoize } from '../core/memoize.js';
 import { cutText } from '../core/redact.js';
 import type { ToolResult } from '../core/result.js';
-import type { Attributes, Span, Telemetry } from '../core/telemetry.js';
+import type { Attributes, Operation, Span, Telemetry } from '../core/telemetry.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
@@ -22,41 +21,31 @@ const METHODS = {
   completion: 'completion/complete',
 } as const satisfies Record<NonNullable<DoorOptions['as']>, string>;
 
-/** Starts the span of a call, if anything is traced (OBS-5). */
+/** Starts the span of a call, if anything is traced (OBS-5). That of a request is the span of its call, too. */
 export function startCallSpan(telemetry: Telemetry, call: Call): CallSpan | undefined {
-  if (call.options.operation !== undefined) return new SpanOfRequest(telemetry, call);
+  const { operation } = call.options;
+  if (operation !== undefined)
+    return {
+      get trace() {
+        return operation.trace;
+      },
+      end: (result) => endInRequest(operation, telemetry, call, result),
+    };
   const own = openSpan(telemetry, call);
   return own && { trace: own.trace, end: (result) => endSpan(own, telemetry, call, result) };
 }
 
-// The span of the request is that of its call.
-class SpanOfRequest implements CallSpan {
-  readonly #telemetry: Telemetry;
-  readonly #call: Call;
-
-  constructor(telemetry: Telemetry, call: Call) {
-    this.#telemetry = telemetry;
-    this.#call = call;
+function endInRequest(operation: Operation, telemetry: Telemetry, call: Call, result: ToolResult): void {
+  if (operation.isEnded) {
+    // A task, or a call that waited for answers of its client, goes on after its request was answered.
+    const span = openSpan(telemetry, call, operation.startedAt);
+    if (span !== undefined) endSpan(span, telemetry, call, result);
+    return;
   }
-
-  get trace(): TraceParent | undefined {
-    return this.#call.options.operation!.trace;
-  }
-
-  end(result: ToolResult): void {
-    const call = this.#call;
-    const { operation, as } = call.options;
-    if (operation!.isEnded) {
-      // A task, or a call that waited for answers of its client, goes on after its request was answered.
-      const span = openSpan(this.#telemetry, call, operation!.startedAt);
-      if (span !== undefined) endSpan(span, this.#telemetry, call, result);
-      return;
-    }
-    const { tool } = call;
-    if (tool !== undefined && as === undefined && tool.name !== operation!.target) operation!.target = nameOf(tool);
-    if (result.error !== undefined) operation!.fail(result.error.code);
-    if (operation!.isRecorded) operation!.add(describeEnd(this.#telemetry, call, result));
-  }
+  const { tool, options } = call;
+  if (tool !== undefined && options.as === undefined && tool.name !== operation.target) operation.target = nameOf(tool);
+  if (result.error !== undefined) operation.fail(result.error.code);
+  if (operation.isRecorded) operation.add(describeEnd(telemetry, call, result));
 }
 
 function openSpan(telemetry: Telemetry, call: Call, startedAt?: number): Span | undefined {
