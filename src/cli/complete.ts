@@ -7,7 +7,6 @@ import {
   type Completable,
   type Completion,
   completeWords,
-  matching,
   NOTHING,
   toCompletable,
 } from '../commands/complete.js';
@@ -36,7 +35,7 @@ export async function run([, ...argv]: readonly string[], io: Io): Promise<numbe
   const asked = parseAsked(argv);
   if (asked === undefined) return 2;
   const { words, current } = asked;
-  printAnswer(asked, await complete(words, isPlain(current) ? '' : current, io).catch(() => NOTHING), io);
+  printAnswer(asked, await complete(words, current, io).catch(() => NOTHING), io);
   return 0;
 }
 
@@ -61,13 +60,7 @@ function afterProgram(words: readonly string[]): readonly string[] {
   return words.slice(words.findIndex((word) => !/^\w+=/.test(word)) + 1);
 }
 
-// Whether a begun word only filters: not a flag, and not a file after `@`.
-function isPlain(current: string): boolean {
-  return !/^[-@]/.test(current);
-}
-
-function printAnswer({ current, line }: Asked, completion: Completion, io: Io): void {
-  const { candidates, files } = matching(completion, current);
+function printAnswer({ current, line }: Asked, { candidates, files }: Completion, io: Io): void {
   // Only bash completes files after `--path=`.
   const found = { candidates, files: files && (line !== undefined || !current.startsWith('-')) };
   orNothing(() => io.stdout.write(formatAnswer(found, line)));

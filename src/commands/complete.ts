@@ -61,8 +61,8 @@ export function completeWords(completable: Completable, words: readonly string[]
   return matching(completable.positional(index, given), current);
 }
 
-/** Returns the candidates that start with `current`. */
-export function matching({ candidates, files }: Completion, current: string): Completion {
+// Returns the candidates that start with `current`.
+function matching({ candidates, files }: Completion, current: string): Completion {
   return { candidates: candidates.filter((one) => one.value.startsWith(current)), files };
 }
 
