@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.js';
 import { patience } from './test/support/patience.js';
@@ -13,10 +12,7 @@ const OWN_PROCESS = [
   'test/faults/{ends,soak,spawn,streams}.test.ts',
 ];
 
-const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as { version: string };
-
 export default defineConfig({
-  define: { WIELD_VERSION: JSON.stringify(version) },
   test: {
     reporters: ['default', createSpecReporter()],
     // Transformed sources are stored: otherwise every run transforms all that a command imports.

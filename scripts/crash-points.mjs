@@ -25,7 +25,6 @@ const { values: options } = parseArgs({
   },
 });
 await writeStalePrograms();
-const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 // Open until the end, because sources import others late.
 const sources = await createServer({
   root: ROOT,
@@ -33,7 +32,6 @@ const sources = await createServer({
   appType: 'custom',
   logLevel: 'error',
   server: { middlewareMode: true, watch: null, ws: false },
-  define: { WIELD_VERSION: JSON.stringify(version) },
 });
 const load = (name) => sources.ssrLoadModule(`/test/support/${name}`);
 const { FAULTS } = await load('strace.ts');

@@ -8,10 +8,8 @@ import type { FleetOptions } from '../fleet/peer.js';
 import type { NodeToolbox } from '../node.js';
 import { expandVariables } from '../upstream/entries/expand.js';
 import { findReferences } from '../upstream/entries/value.js';
-import { createMachine } from '../workspace/machine.js';
+import { createMachine, readVersion } from '../workspace/machine.js';
 import { option, usageError, type VerbCall } from './verb.js';
-
-declare const WIELD_VERSION: string;
 
 const FLEET_VARIABLE = 'WIELD_FLEET';
 const KEY_VARIABLE = 'WIELD_FLEET_KEY';
@@ -36,7 +34,7 @@ export async function readFleet(call: VerbCall, { world }: NodeToolbox['machine'
     address: parseFleetAddress(assertFleet(call), call.env),
     key: await readFleetKey(call),
     host: hostname(),
-    version: WIELD_VERSION,
+    version: readVersion(),
     monotonic: world.monotonic,
     debug: world.debug,
   };

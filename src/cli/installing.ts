@@ -14,13 +14,12 @@ import type { PlannedItem } from '../install/plan/plan-items.js';
 import type { InstallPlan } from '../install/plan/plans.js';
 import { describeSigner } from '../install/sources/signature.js';
 import { toInstallEnvironment, toRecoveryEnvironment } from '../install/toolbox-environment.js';
+import { readVersion } from '../workspace/machine.js';
 import { ASKS, ask, confirm, RUN_HOOKS } from './consent.js';
 import { printWarning } from './print.js';
 import { showShare, showTransient } from './status-line.js';
 import type { Terminal } from './terminal.js';
 import { type FlagHelp, toggle, type VerbCall } from './verb.js';
-
-declare const WIELD_VERSION: string;
 
 export const REMOVE_FLAGS: Readonly<Record<string, FlagHelp>> = { ...ASKS, 'run-hooks': RUN_HOOKS };
 export const APPLY_FLAGS: Readonly<Record<string, FlagHelp>> = {
@@ -51,7 +50,7 @@ export function withInstalling<T>(
   const agreed = new Set<string>();
   const toolbox = call.toolbox();
   const environment = toInstallEnvironment(toolbox, {
-    version: WIELD_VERSION,
+    version: readVersion(),
     signal: call.signal,
     report: createReporter(terminal),
     async approveHooks(hooks) {

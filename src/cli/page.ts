@@ -12,19 +12,18 @@ import { type PageServer, servePage } from '../ui/server/index.js';
 import type { Change } from '../ui/server/parts.js';
 import { changedAgain } from '../ui/server/session.js';
 import { toLoginDirectory } from '../upstream/login/user.js';
+import { readVersion } from '../workspace/machine.js';
 import { withInstalling } from './installing.js';
 import { SENT } from './sent.js';
 import type { VerbCall } from './verb.js';
 import { runDoctor } from './verbs/doctor/diagnose.js';
 import { findAddressed } from './verbs/mcp/server.js';
 
-declare const WIELD_VERSION: string;
-
 export async function openPage(call: VerbCall, toolbox: NodeToolbox, port: number): Promise<PageServer> {
   const doctor = async () => (await runDoctor(toolbox, call.reserved)).checks;
   const login = (name: string, signal: AbortSignal) => logIn(toolbox, name, signal);
   const installedChanges = () => findInstalledChanges(call, toolbox);
-  const version = WIELD_VERSION;
+  const version = readVersion();
   const onAddress = (url: string) => call.terminal.err(`  that address is no longer valid; a new one: ${url}\n`);
   return servePage({ toolbox, version, doctor, providers: SENT, login, installedChanges, onAddress }, port);
 }

@@ -4,8 +4,7 @@ import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CheckFinding } from '../formats/check.js';
-
-declare const WIELD_VERSION: string;
+import { readVersion } from '../workspace/machine.js';
 
 const RULES = [
   { id: 'error', shortDescription: { text: 'Prevents something from being used' } },
@@ -28,7 +27,7 @@ export function toSarif(findings: readonly CheckFinding[], directory: string, ba
       locations: [{ physicalLocation, ...logicalLocations }],
     };
   });
-  const driver = { name: 'wield', version: WIELD_VERSION, rules: RULES };
+  const driver = { name: 'wield', version: readVersion(), rules: RULES };
   return {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',

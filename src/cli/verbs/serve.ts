@@ -14,6 +14,7 @@ import type { NodeToolbox } from '../../node.js';
 import { toPrometheus } from '../../telemetry/prometheus.js';
 import { createIdentify } from '../../upstream/login/identify.js';
 import { createLoginPages, LOGIN_PATH, type LoginPages } from '../../upstream/login/pages.js';
+import { readVersion } from '../../workspace/machine.js';
 import { FLEET, readFleet, usesFleet } from '../fleet.js';
 import { type Address, listen, parseAddress } from '../listen.js';
 import { describeFront, describeQueues } from '../metrics.js';
@@ -25,8 +26,6 @@ import { openTokens } from '../tokens.js';
 import { createUnansweredReport, toLoginNotices, toNotices } from '../unanswered.js';
 import { createSubjects, openUsers } from '../users.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
-
-declare const WIELD_VERSION: string;
 
 const POLL_MS = 20;
 // Event streams stay open until the client closes them.
@@ -149,7 +148,7 @@ async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolb
   const { io } = terminal;
   io.reserveStdout();
   const serving = serveMcpStdio(toolbox, {
-    version: WIELD_VERSION,
+    version: readVersion(),
     input: io.stdin.stream(),
     write: io.stdout.writeAsync,
     notices: () => toNotices(toolbox),
@@ -199,7 +198,7 @@ async function serveOverHttp(
     toolbox.state.telemetry.addMetrics(() => describeQueues(front));
   }
   const handler = createMcpHttp(toolbox, {
-    version: WIELD_VERSION,
+    version: readVersion(),
     access,
     shared: sessions,
     approvals: {

@@ -13,6 +13,7 @@ import { treeOf } from '../../install/sources/clones.js';
 import { type Failure, forEachSource, syncSource } from '../../install/sources/fetch.js';
 import { findSource, scanRecord } from '../../install/sources/load.js';
 import { loadInstalled, loadSources, withParents } from '../../install/state.js';
+import { readVersion } from '../../workspace/machine.js';
 import { ASKS, confirm, mayConfirm, printDiff, RUN_HOOKS } from '../consent.js';
 import {
   APPLY_FLAGS,
@@ -31,8 +32,6 @@ import { printJson } from '../print.js';
 import type { Terminal } from '../terminal.js';
 import { chooseServers, printFailed, toFailedJson, upgradeServers } from '../upgrade-servers.js';
 import { toggle, type Verb } from '../verb.js';
-
-declare const WIELD_VERSION: string;
 
 export const upgrade: Verb = {
   name: 'upgrade',
@@ -92,7 +91,7 @@ export const upgrade: Verb = {
       if (json) {
         const gone = removed.map(toInstalledJson);
         const upgraded = items.map(toAppliedJson);
-        const self = { version: WIELD_VERSION, update: findOwnUpdate(terminal.io) };
+        const self = { version: readVersion(), update: findOwnUpdate(terminal.io) };
         printJson(terminal, {
           ...outcomeOf(outcome),
           ...{ dryRun, items: upgraded, removed: gone, kept, refused, hooks, self, servers },
@@ -102,7 +101,7 @@ export const upgrade: Verb = {
         printRefused(terminal, plan);
         // PKG-8: this verb is where people look for it.
         if (positionals.length === 0)
-          terminal.err(`  wield ${WIELD_VERSION} itself stays; to update it: ${findOwnUpdate(terminal.io)}\n`);
+          terminal.err(`  wield ${readVersion()} itself stays; to update it: ${findOwnUpdate(terminal.io)}\n`);
       }
       return statusOf(outcome);
     };

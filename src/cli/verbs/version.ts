@@ -1,9 +1,8 @@
 // `wield version`: prints the version.
 
+import { readVersion } from '../../workspace/machine.js';
 import { report } from '../print.js';
 import type { Verb } from '../verb.js';
-
-declare const WIELD_VERSION: string;
 
 export const version: Verb = {
   name: 'version',
@@ -12,5 +11,8 @@ export const version: Verb = {
   examples: ['wield version'],
   flags: {},
   positionals: 0,
-  run: async (call) => report(call, { version: WIELD_VERSION, node: process.versions.node }, `${WIELD_VERSION}\n`),
+  async run(call) {
+    const own = readVersion();
+    return report(call, { version: own, node: process.versions.node }, `${own}\n`);
+  },
 };
