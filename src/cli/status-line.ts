@@ -64,19 +64,8 @@ export function createWaitLine(terminal: Terminal, servers: () => readonly Serve
   };
 }
 
-/** Shows the progress of a call until it is cleared. */
-export function createStatusLine(terminal: Terminal) {
-  let shown = false;
-  return {
-    show({ done, total, message = '' }: Progress): void {
-      const steps = done === undefined ? '' : `${done}${total === undefined ? '' : `/${total}`} `;
-      const text = quoteOutside(`${steps}${message}`, terminal.columns - 1);
-      terminal.err(`\r\u001b[K${terminal.paint('dim', text, 'err')}`);
-      shown = true;
-    },
-    clear(): void {
-      if (shown) terminal.err('\r\u001b[K');
-      shown = false;
-    },
-  };
+/** Shows the progress of a call. */
+export function showProgress(terminal: Terminal, { done, total, message = '' }: Progress): void {
+  const steps = done === undefined ? '' : `${done}${total === undefined ? '' : `/${total}`} `;
+  terminal.showTransient(terminal.paint('dim', quoteOutside(`${steps}${message}`, terminal.columns - 1), 'err'));
 }

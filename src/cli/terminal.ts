@@ -79,6 +79,7 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
       }
     },
     async outAsync(bytes) {
+      clearTransient();
       await stdout.writeAsync(bytes).catch((error) => {
         throw toOutputError(error);
       });

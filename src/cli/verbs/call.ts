@@ -19,7 +19,7 @@ import { createApprove, createElicit } from '../approve.js';
 import { commandOf } from '../commands.js';
 import { inputName, readInput, readStdin } from '../input.js';
 import { printError, printHelp, printJson, printPlan, shortPath } from '../print.js';
-import { createStatusLine } from '../status-line.js';
+import { showProgress } from '../status-line.js';
 import type { Terminal } from '../terminal.js';
 import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 import { createVisibleOutput, toVisible } from '../visible-output.js';
@@ -238,7 +238,6 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
   let streamed = false;
   let unwritten: unknown;
   options.signal?.addEventListener('abort', () => stop.abort(), { once: true });
-  const status = createStatusLine(terminal);
   const { stdout, stderr } = terminal.io;
   const visible = {
     stdout: stdout.isTerminal ? createVisibleOutput() : undefined,
@@ -249,7 +248,7 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
     signal: stop.signal,
     onOutput: async (chunk, from) => {
       streamed = true;
-      status.clear();
+      terminal.showTransient('');
       const shown = visible[from] === undefined ? chunk : Buffer.from(visible[from].pass(chunk));
       if (from === 'stderr') return stderr.writeAsync(shown).catch(() => {});
       return terminal.outAsync(shown).catch((error) => {
@@ -257,9 +256,8 @@ export async function callForPerson({ terminal, toolbox, ref, input, options }: 
         stop.abort();
       });
     },
-    onProgress: terminal.errIsTerminal ? status.show : undefined,
+    onProgress: terminal.errIsTerminal ? (progress) => showProgress(terminal, progress) : undefined,
   });
-  status.clear();
   if (unwritten !== undefined && options.signal?.aborted !== true) throw unwritten;
   if (!streamed) terminal.out(visible.stdout ? toVisible(contentText(result)) : contentText(result));
   terminal.out(visible.stdout?.end() ?? '');
