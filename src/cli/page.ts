@@ -11,17 +11,17 @@ import type { NodeToolbox } from '../node.js';
 import { type PageServer, servePage } from '../ui/server/index.js';
 import type { Change } from '../ui/server/parts.js';
 import { changedAgain } from '../ui/server/session.js';
-import { toLoginDirectory } from '../upstream/login/user.js';
 import { readVersion } from '../workspace/machine.js';
 import { withInstalling } from './installing.js';
 import { SENT } from './sent.js';
 import type { VerbCall } from './verb.js';
 import { runDoctor } from './verbs/doctor/diagnose.js';
+import { logIn } from './verbs/mcp/login.js';
 import { findAddressed } from './verbs/mcp/server.js';
 
 export async function openPage(call: VerbCall, toolbox: NodeToolbox, port: number): Promise<PageServer> {
   const doctor = async () => (await runDoctor(toolbox, call.reserved)).checks;
-  const login = (name: string, signal: AbortSignal) => logIn(toolbox, name, signal);
+  const login = (name: string, signal: AbortSignal) => logInByPage(toolbox, name, signal);
   const installedChanges = () => findInstalledChanges(call, toolbox);
   const version = readVersion();
   const onAddress = (url: string) => call.terminal.err(`  that address is no longer valid; a new one: ${url}\n`);
@@ -30,25 +30,14 @@ export async function openPage(call: VerbCall, toolbox: NodeToolbox, port: numbe
 
 const LOGIN_MS = 5 * 60_000;
 
-async function logIn(toolbox: NodeToolbox, name: string, signal: AbortSignal): Promise<void> {
-  const { wieldHome, world } = toolbox.machine;
-  const {
-    upstreams,
-    network: { createFetch },
-  } = toolbox.state;
+async function logInByPage(toolbox: NodeToolbox, name: string, signal: AbortSignal): Promise<void> {
   const server = await findAddressed(toolbox, name, 'login');
-  const [{ login }, { openBrowser }] = await Promise.all([
-    import('../upstream/login/index.js'),
-    import('../upstream/login/open-browser.js'),
-  ]);
+  const { openBrowser } = await import('../upstream/login/open-browser.js');
   const show = async (url: URL): Promise<void> => {
-    if (await openBrowser(url, world)) return;
+    if (await openBrowser(url, toolbox.machine.world)) return;
     throw new ToolError('unavailable', 'no browser could be opened', { hint: `run wield mcp login ${name}` });
   };
-  const directory = toLoginDirectory(wieldHome);
-  await login(server, { directory, createFetch, world, timeoutMs: LOGIN_MS, signal, show });
-  const entry = upstreams.states().find((state) => state.server.name === name)?.server;
-  if (entry !== undefined) upstreams.forgetFailure(entry);
+  await logIn(toolbox, server, { timeoutMs: LOGIN_MS, signal, show });
 }
 
 // Installed tools whose files were modified; accepting one is `wield install --accept`.

@@ -3,6 +3,8 @@
 import { assertPerson } from '../../../core/caller.js';
 import { formatDuration, parseDuration, spellOut } from '../../../core/text.js';
 import type { HttpServer } from '../../../core/upstream.js';
+import type { NodeToolbox } from '../../../node.js';
+import type { LoginFacts, LoginOptions } from '../../../upstream/login/index.js';
 import { toLoginDirectory } from '../../../upstream/login/user.js';
 import { ASKS } from '../../consent.js';
 import { report } from '../../print.js';
@@ -34,19 +36,13 @@ const MAX_ADDRESS = 4096;
 export async function loginTo(call: VerbCall, server: HttpServer): Promise<number> {
   const { terminal, flags, signal, dryRun } = call;
   if (dryRun) return printDryRun(call, server, 'log in to');
-  const { wieldHome, world, insideCall } = call.toolbox().machine;
-  const { createFetch } = call.toolbox().state.network;
+  const toolbox = call.toolbox();
+  const { world, insideCall } = toolbox.machine;
   assertPerson(insideCall, 'logging in');
   const timeoutMs = readTimeout(flags.get('timeout'));
   const [scope, port] = [flags.get('scope'), readPort(flags.get('port'))];
-  const [{ login: logIn }, { openBrowser }] = await Promise.all([
-    import('../../../upstream/login/index.js'),
-    import('../../../upstream/login/open-browser.js'),
-  ]);
-  const facts = await logIn(server, {
-    directory: toLoginDirectory(wieldHome),
-    createFetch,
-    world,
+  const { openBrowser } = await import('../../../upstream/login/open-browser.js');
+  const facts = await logIn(toolbox, server, {
     timeoutMs,
     signal,
     scope: typeof scope === 'string' ? scope : undefined,
@@ -58,13 +54,24 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
     },
     paste: terminal.canAsk ? (accept, over) => void readPasted(call, accept, over) : undefined,
   });
-  // `server` has its references expanded; failures are stored for the entry.
-  const { upstreams } = call.toolbox().state;
-  const entry = upstreams.states().find((state) => state.server.name === server.name)?.server;
-  if (entry !== undefined) upstreams.forgetFailure(entry);
   const until = facts.renewable ? 'renewed automatically' : `until ${facts.expiresAt ?? 'it is revoked'}`;
   const text = `Logged in to ${spellOut(facts.server)} (${spellOut(facts.url)}), ${until}.\n`;
   return report(call, { login: facts }, text);
+}
+
+/** Logs in without output. The last failure of the server no longer counts. */
+export async function logIn(
+  { machine: { wieldHome, world }, state: { network, upstreams } }: NodeToolbox,
+  server: HttpServer,
+  options: Omit<LoginOptions, 'directory' | 'createFetch' | 'world'>,
+): Promise<LoginFacts> {
+  const { login } = await import('../../../upstream/login/index.js');
+  const { createFetch } = network;
+  const facts = await login(server, { directory: toLoginDirectory(wieldHome), createFetch, world, ...options });
+  // Failures are stored for the entry, whose references are not expanded.
+  const entry = upstreams.states().find((state) => state.server.name === server.name)?.server;
+  if (entry !== undefined) upstreams.forgetFailure(entry);
+  return facts;
 }
 
 function printDryRun(call: VerbCall, { name, url }: HttpServer, what: string): number {
