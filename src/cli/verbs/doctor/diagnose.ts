@@ -16,7 +16,7 @@ import {
 } from '../../../process/environment.js';
 import { showsProcesses } from '../../../process/proc.js';
 import { probeBackends } from '../../../process/sandbox/probe.js';
-import { runProcess } from '../../../process/spawn.js';
+import { readVersion } from '../../../process/sandbox/try-launcher.js';
 import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
 import { findObstacle } from '../../../upstream/broker/address.js';
@@ -123,7 +123,7 @@ async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
   checks.push(
     git === undefined
       ? { level: 'absent', about: 'git', message: 'not installed (needed for git sources)' }
-      : { level: 'ok', about: 'git', message: await readVersion(git, path, world) },
+      : { level: 'ok', about: 'git', message: (await readVersion(git, world)) ?? git },
   );
   for (const { backend, version, fault, remedy, network } of await probeBackends(world, wieldHome, workdir, {
     isFresh: true,
@@ -183,25 +183,6 @@ async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
   return checks;
 }
 
-async function readVersion(
-  binary: string,
-  path: readonly string[],
-  world: NodeToolbox['machine']['world'],
-): Promise<string> {
-  const outcome = await runProcess(
-    {
-      argv: [binary, '--version'],
-      cwd: '/',
-      environment: { PATH: path.join(':') },
-      stdin: '',
-      timeoutMs: 5000,
-      outputBytes: 4096,
-    },
-    world,
-  );
-  return /\d+(?:\.\d+)+/.exec(outcome.stdout.toString('utf8'))?.[0] ?? binary;
-}
-
 function auditProblems({ state: { audit } }: NodeToolbox): Problem[] {
   const message = audit.findFault();
   if (message === undefined) return [];
@@ -216,7 +197,7 @@ async function interpreterProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   const times = new Map<string, string>();
   const startTime = async (program: string): Promise<string> => {
     const began = performance.now();
-    if (!times.has(program)) await readVersion(program, path, world);
+    if (!times.has(program)) await readVersion(program, world);
     const time = times.get(program) ?? formatDuration(Math.round(performance.now() - began));
     times.set(program, time);
     return time;
