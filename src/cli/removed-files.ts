@@ -25,17 +25,38 @@ const MAX_KEPT = 50;
 
 /** Copies first, then removes: an interrupted removal loses nothing. */
 export function moveToRemoved(wieldHome: string, name: string, paths: readonly string[], now: number): Promise<void> {
-  return locked(wieldHome, (root) => move(root, name, paths, now));
+  return locked(wieldHome, (root) => {
+    for (const directory of [dirname(root), root]) createStateDirectory(directory);
+    const gone = paths.find((path) => !existsSync(path));
+    if (gone !== undefined)
+      throw new ToolError('not_found', `file not found: ${quoteOutside(gone, 200)}`, {
+        hint: 'it was removed meanwhile',
+      });
+    const own = join(root, `${String(now).padStart(15, '0')}-${namesIn(root).length}`);
+    makeDirectory(own);
+    for (const [at, path] of paths.entries())
+      cpSync(path, join(own, `${at}-${basename(path)}`), { recursive: true, verbatimSymlinks: true });
+    writeFileAtomic(join(own, RECORD), `${JSON.stringify({ version: 1, name, paths })}\n`);
+    for (const path of paths) removeTree(path);
+    for (const old of namesIn(root).slice(0, -MAX_KEPT)) removeTree(join(root, old));
+  });
 }
 
-/** Brings back the files that were removed last. Throws `not_found`, and `conflict` if a file is in the way. */
-export function restoreLast(wieldHome: string, name: string | undefined): Promise<RemovedFiles> {
-  return locked(wieldHome, (root) => restore(root, name));
+/** Brings back the files that were removed last. Throws like `findLast`. */
+export function restoreLast(wieldHome: string, name: string | undefined): Promise<void> {
+  return locked(wieldHome, (root) => {
+    const { entry, paths } = findIn(root, name);
+    for (const [at, path] of paths.entries()) {
+      makeDirectory(dirname(path), 0o777);
+      cpSync(join(root, entry, `${at}-${basename(path)}`), path, { recursive: true, verbatimSymlinks: true });
+    }
+    removeTree(join(root, entry));
+  });
 }
 
-/** Returns what `restoreLast` brings back. Throws like it. */
+/** Returns what `restoreLast` brings back. Throws `not_found`, and `conflict` if a file is in the way. */
 export function findLast(wieldHome: string, name: string | undefined): RemovedFiles {
-  return find(join(wieldHome, 'removed'), name).record;
+  return findIn(join(wieldHome, 'removed'), name);
 }
 
 // One process at a time: names are in order of time, and a file that two removed would be copied by one.
@@ -44,40 +65,14 @@ function locked<T>(wieldHome: string, work: (root: string) => T): Promise<T> {
   return withLock(`${root}.lock`, { doing: 'removing a tool' }, async () => work(root));
 }
 
-function move(root: string, name: string, paths: readonly string[], now: number): void {
-  for (const directory of [dirname(root), root]) createStateDirectory(directory);
-  const gone = paths.find((path) => !existsSync(path));
-  if (gone !== undefined)
-    throw new ToolError('not_found', `file not found: ${quoteOutside(gone, 200)}`, {
-      hint: 'it was removed meanwhile',
-    });
-  const own = join(root, `${String(now).padStart(15, '0')}-${namesIn(root).length}`);
-  makeDirectory(own);
-  for (const [at, path] of paths.entries())
-    cpSync(path, join(own, `${at}-${basename(path)}`), { recursive: true, verbatimSymlinks: true });
-  writeFileAtomic(join(own, RECORD), `${JSON.stringify({ version: 1, name, paths })}\n`);
-  for (const path of paths) removeTree(path);
-  for (const old of namesIn(root).slice(0, -MAX_KEPT)) removeTree(join(root, old));
-}
-
-function restore(root: string, name: string | undefined): RemovedFiles {
-  const { entry, record } = find(root, name);
-  for (const [at, path] of record.paths.entries()) {
-    makeDirectory(dirname(path), 0o777);
-    cpSync(join(root, entry, `${at}-${basename(path)}`), path, { recursive: true, verbatimSymlinks: true });
-  }
-  removeTree(join(root, entry));
-  return record;
-}
-
-function find(root: string, name: string | undefined): { readonly entry: string; readonly record: RemovedFiles } {
+function findIn(root: string, name: string | undefined): RemovedFiles & { readonly entry: string } {
   for (const entry of namesIn(root).reverse()) {
     const record = readRecord(join(root, entry, RECORD));
     if (record === undefined || (name !== undefined && record.name !== name)) continue;
     const taken = record.paths.find((path) => existsSync(path));
     if (taken !== undefined)
       throw new ToolError('conflict', `${quoteOutside(taken, 200)} exists again`, { hint: 'move it away first' });
-    return { entry, record };
+    return { ...record, entry };
   }
   const what = name === undefined ? 'nothing was removed' : `"${quoteOutside(name, 60)}" was not removed`;
   throw new ToolError('not_found', what, { hint: 'wield remove NAME removes a tool' });
