@@ -1,6 +1,7 @@
 // Exports a recorded call: as a line for a shell, and as a test.
 
 import { textOf } from '../../core/result.js';
+import { quoteWord } from '../../core/text.js';
 import type { CallExport, RecordedCall } from '../api.js';
 
 export function exportCall(call: RecordedCall): CallExport {
@@ -8,12 +9,7 @@ export function exportCall(call: RecordedCall): CallExport {
 }
 
 function toShellLine({ tool, input }: RecordedCall): string {
-  return `wield call ${quote(tool)} --input ${quote(JSON.stringify(input))}`;
-}
-
-// Nothing is special to a shell between single quotes.
-function quote(text: string): string {
-  return /^[\w./:-]+$/.test(text) && !text.startsWith('-') ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return `wield call ${quoteWord(tool)} --input ${quoteWord(JSON.stringify(input))}`;
 }
 
 function toTest({ tool, input, result }: RecordedCall): string {
