@@ -1,20 +1,13 @@
-// Changes the agent homes in the user's configuration.
+// The agent homes in the user's configuration.
 
 import { join } from 'node:path';
-import { editConfig, readConfig, writeConfig } from '../clients/config-file.js';
+import { editConfig, readConfig } from '../clients/config-file.js';
 import { valueAt } from '../clients/forms/form.js';
 import { tomlForm } from '../clients/forms/toml.js';
 import { isRecord, type JsonObject } from '../core/json.js';
 import type { NodeToolbox } from '../node.js';
 
-/** Sets `install.homes`; everything else in the file stays. Returns the path of the file. */
-export function writeHomes(toolbox: NodeToolbox, homes: readonly string[]): string {
-  const { file, after } = editHomes(toolbox, homes);
-  writeConfig(file, after, true);
-  return file.path;
-}
-
-/** Returns the user's configuration file, and its text with these agent homes. */
+/** Returns the user's configuration file, and its text with these agent homes; everything else in it stays. */
 export function editHomes({ machine: { wieldHome } }: NodeToolbox, homes: readonly string[]) {
   const file = readConfig(join(wieldHome, 'config.toml'), tomlForm);
   const table = valueAt(file.document, ['install']);

@@ -1,6 +1,7 @@
 // `wield config`: shows the effective configuration with the file and line of each value, and manages the agent homes.
 
 import { join, relative, resolve } from 'node:path';
+import { writeConfig } from '../../clients/config-file.js';
 import { diffOf } from '../../clients/connect.js';
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
 import { expandHome } from '../../files/home.js';
@@ -9,7 +10,7 @@ import { previewRepairs, repairInstalled } from '../../install/repair.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
 import { unknownChoice } from '../choices.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
-import { editHomes, writeHomes } from '../homes.js';
+import { editHomes } from '../homes.js';
 import { withInstalling } from '../installing.js';
 import { printJson, report } from '../print.js';
 import { printTable } from '../table.js';
@@ -87,12 +88,12 @@ async function configHomes(call: VerbCall): Promise<number> {
   }
   if (dryRun && json) return printJson(terminal, { ok: true, dryRun, homes, file: edit.file.path, linked: later });
   if (dryRun || !(await confirm(call, 'Change the agent homes?', edit.file.path))) return 0;
-  const { file, fixed } = await withInstalling(call, async (environment) => ({
-    file: writeHomes(toolbox, homes),
-    fixed: await repairInstalled({ ...environment, homes: agentHomes(homes, world) }),
-  }));
-  if (json) return printJson(terminal, { ok: true, dryRun, homes, file, linked: fixed });
-  terminal.out(`  ${action === 'add' ? 'added  ' : 'removed'}  ${sanitize(home)}  in ${sanitize(file)}\n`);
+  const fixed = await withInstalling(call, async (environment) => {
+    writeConfig(edit.file, edit.after, true);
+    return repairInstalled({ ...environment, homes: agentHomes(homes, world) });
+  });
+  if (json) return printJson(terminal, { ok: true, dryRun, homes, file: edit.file.path, linked: fixed });
+  terminal.out(`  ${action === 'add' ? 'added  ' : 'removed'}  ${sanitize(home)}  in ${sanitize(edit.file.path)}\n`);
   for (const link of fixed.flatMap(({ links }) => links)) terminal.out(`  linked   ${sanitize(link)}\n`);
   return 0;
 }
