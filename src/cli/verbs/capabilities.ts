@@ -1,14 +1,11 @@
 // `wield init --capabilities`: writes a summary of the tools by theme, for agent loops.
 
-import type { Caller } from '../../core/caller.js';
 import { exitStatus } from '../../core/error.js';
 import { sanitize, spellOut } from '../../core/text.js';
-import { createApprove } from '../approve.js';
 import { ASKS } from '../consent.js';
 import { printError, printJson, report } from '../print.js';
 import type { Verb } from '../verb.js';
-
-const PERSON: Caller = { kind: 'person', door: 'cli' };
+import { toCallOptions } from './call.js';
 
 export const capabilities: Verb = {
   name: 'init --capabilities',
@@ -18,14 +15,9 @@ export const capabilities: Verb = {
   flags: ASKS,
   positionals: 0,
   async run(call) {
-    const { terminal, flags, json, signal, toolbox: open, dryRun } = call;
-    const toolbox = open();
-    const { insideCall } = toolbox.machine;
-    const options = {
-      caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
-      signal,
-      approve: createApprove({ terminal, yes: flags.has('yes'), insideCall }),
-    };
+    const { terminal, flags, json, dryRun } = call;
+    const toolbox = call.toolbox();
+    const options = toCallOptions(call, toolbox, flags);
     const result = await toolbox.call('capabilities_refresh', { dry_run: dryRun }, options);
     if (result.error !== undefined) {
       if (json) printJson(terminal, { ok: false, error: result.error });
