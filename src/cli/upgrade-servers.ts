@@ -118,26 +118,10 @@ function replaced(name: string, { wanted, resolved }: PinnedServer): ToolError {
   );
 }
 
-interface UpgradedServer {
-  readonly name: string;
-  readonly package: string;
-  readonly before: string;
-  readonly version: string;
-  readonly integrity: string;
-  /** How its tools differ; null if it was not started. */
-  readonly tools: readonly ToolDifference[] | null;
-  readonly upgraded: boolean;
-}
-
-export interface UpgradedServers {
-  readonly servers: readonly UpgradedServer[];
-  readonly failed: FoundServers['failed'];
-}
-
 /** Moves pins, each after its tools were shown and confirmed. A dry run starts nothing. */
-export async function upgradeServers(call: VerbCall, names: readonly string[]): Promise<UpgradedServers> {
+export async function upgradeServers(call: VerbCall, names: readonly string[]) {
   const { newer, failed } = await findNewerServers(call, names);
-  const servers: UpgradedServer[] = [];
+  const servers: Awaited<ReturnType<typeof upgradeServer>>[] = [];
   const failures = [...failed];
   for (const one of newer) {
     try {
@@ -151,13 +135,14 @@ export async function upgradeServers(call: VerbCall, names: readonly string[]): 
   return { servers, failed: failures };
 }
 
-async function upgradeServer(call: VerbCall, one: NewerServer): Promise<UpgradedServer> {
+// `tools` says how its tools differ; null if it was not started.
+async function upgradeServer(call: VerbCall, one: NewerServer) {
   const { terminal, json, dryRun } = call;
   const { server, pin, before } = one;
   const { version, integrity } = pin.resolved;
   const { name } = server;
   const facts = { name, package: describePackage(pin.wanted), before, version, integrity };
-  const left = (tools: UpgradedServer['tools']): UpgradedServer => ({ ...facts, tools, upgraded: false });
+  const left = (tools: readonly ToolDifference[] | null) => ({ ...facts, tools, upgraded: false });
   if (!json)
     terminal.out(`  ${terminal.paint('bold', spellOut(name))}  ${sanitize(facts.package)}  ${before} → ${version}\n`);
   if (dryRun) return left(null);
