@@ -1,7 +1,7 @@
 // Chooses which tasks of a repository `wield init` offers, and writes them to the configuration (CLI-39).
 
 import { join } from 'node:path';
-import { editConfig, readConfig, withConfigLock, writeConfig } from '../clients/config-file.js';
+import { editConfig, readConfig, writeConfig } from '../clients/config-file.js';
 import { valueAt } from '../clients/forms/form.js';
 import { tomlForm } from '../clients/forms/toml.js';
 import { isToolError, orNothing, ToolError } from '../core/error.js';
@@ -12,7 +12,7 @@ import { changedMeanwhile } from '../files/change.js';
 import { isWithin, realPath } from '../files/within.js';
 import type { NodeToolbox } from '../node.js';
 import { findProgram, searchPath } from '../process/environment.js';
-import { renewTrust } from './clients.js';
+import { changeConfig } from './clients.js';
 import { mayConfirm } from './consent.js';
 import type { TaskFile } from './found.js';
 import { readLine } from './terminal.js';
@@ -106,16 +106,14 @@ export function findFirstCall(
 
 /** Adds `[tasks]` to the configuration, which is `template` if there is none. A trusted workspace stays trusted. */
 export async function writeTasks(
-  { signal }: VerbCall,
-  toolbox: NodeToolbox,
+  call: VerbCall,
   { files, chosen, template }: { files: readonly TaskFile[]; chosen: readonly Tool[]; template: string },
 ): Promise<void> {
-  const { workdir } = toolbox.workspace;
-  const { wieldHome, world } = toolbox.machine;
+  const { workdir } = call.toolbox().workspace;
   const path = join(workdir, CONFIG);
   const from = files.filter(({ tasks }) => tasks.some(({ tool }) => chosen.includes(tool))).map(({ file }) => file);
   const include = chosen.map(({ name }) => name);
-  const change = async (): Promise<void> => {
+  const change = (): void => {
     const file = readConfig(path, tomlForm);
     assertInside(workdir, file.text === null ? join(workdir, '.agents') : file.real);
     const before = file.text === null ? { ...file, text: template, document: tomlForm.parse(template) } : file;
@@ -123,7 +121,7 @@ export async function writeTasks(
     writeConfig(file, editConfig(before, tomlForm, ['tasks'], { from, include }), false);
   };
   try {
-    await renewTrust(toolbox, () => withConfigLock(path, { wieldHome, world, signal }, change));
+    await changeConfig(call, path, change);
   } catch (error) {
     if (!isToolError(error) || error.code !== 'invalid_definition') throw error;
     throw new ToolError(error.code, error.message, { hint: 'fix the file, then run: wield init', cause: error });

@@ -119,7 +119,7 @@ export const init: Verb = {
       const isNew = !existsSync(join(cwd, CONFIG_FILE));
       if (!dryRun) {
         mkdirOrFail(agents);
-        await writeTasks(call, toolbox, { files: tasks, chosen, template });
+        await writeTasks(call, { files: tasks, chosen, template });
       }
       if (isNew) created.push(CONFIG_FILE);
       const about = `${isNew ? 'settings, with' : 'added'} ${count(chosen.length, 'task')} in [tasks]`;
