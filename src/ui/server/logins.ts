@@ -11,13 +11,7 @@ interface Login {
   readonly key: string;
 }
 
-export interface Logins {
-  /** Returns a new code; the one before is no longer valid. */
-  issue(): string;
-  /** Whether a request has a cookie of a login and its key. */
-  has(headers: IncomingHttpHeaders): boolean;
-  readonly routes: Handlers<'POST /api/login'>;
-}
+export type Logins = ReturnType<typeof createLogins>;
 
 export interface LoginsOptions {
   readonly port: number;
@@ -35,7 +29,7 @@ const MAX_LOGINS = 32;
 
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
-export function createLogins({ port, monotonic, onRefused }: LoginsOptions): Logins {
+export function createLogins({ port, monotonic, onRefused }: LoginsOptions) {
   // Cookies are sent to all ports of an address, so each server has its own.
   const name = `wield-${port}`;
   let logins: Login[] = [];
@@ -49,11 +43,13 @@ export function createLogins({ port, monotonic, onRefused }: LoginsOptions): Log
     return logins.find(({ cookie }) => values.some((value) => isSecret(value, cookie)));
   };
   return {
-    issue() {
+    /** Returns a new code; the one before is no longer valid. */
+    issue(): string {
       open = { code: newSecret(), until: monotonic() + CODE_MS };
       return open.code;
     },
-    has(headers) {
+    /** Whether a request has a cookie of a login and its key. */
+    has(headers: IncomingHttpHeaders): boolean {
       const login = find(headers.cookie);
       return login !== undefined && isSecret(String(headers[KEY_HEADER] ?? ''), login.key);
     },
@@ -71,7 +67,7 @@ export function createLogins({ port, monotonic, onRefused }: LoginsOptions): Log
         setCookie(`${name}=${login.cookie}; Path=/api; HttpOnly; SameSite=Strict`);
         return { key: login.key };
       },
-    },
+    } satisfies Handlers<'POST /api/login'>,
   };
 }
 
