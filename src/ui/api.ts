@@ -157,7 +157,7 @@ export interface PlannedCall {
   /** Label and value of each line of `wield call --dry-run`, with secrets redacted. */
   readonly rows: readonly (readonly [label: string, value: string])[];
   readonly verdict: Verdict;
-  /** Names this plan in `RunRequest`. */
+  /** Names this plan in `POST /api/run`. */
   readonly digest: string;
 }
 
