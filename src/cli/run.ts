@@ -96,9 +96,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
       load: (inner, ...given) => parseCommand(findCommandEntry(inner), ...given),
       settleFlags: setup.own.settle,
       onHangup: interrupt.onHangup,
-      get signal() {
-        return interrupt.signal();
-      },
+      signal: interrupt.signal,
       stoppedBy: interrupt.stoppedBy,
       toolbox(options) {
         toolbox ??= createNodeToolbox({ ...toToolboxOptions(setup), ...place, onWait, ...options });
@@ -191,7 +189,7 @@ function createWaitListener(terminal: Terminal, interrupt: Interrupt, toolbox: (
     void toolbox()?.close();
   };
   return (servers: readonly string[]): void => {
-    if (!isWaiting) interrupt.signal().addEventListener('abort', leave, { once: true });
+    if (!isWaiting) interrupt.signal.addEventListener('abort', leave, { once: true });
     isWaiting = true;
     line.show(servers);
   };
@@ -251,8 +249,7 @@ type Interrupt = ReturnType<typeof watchSignals>;
 
 // The first signal stops the command (CLI-10).
 function watchSignals(io: Io) {
-  // Created on first use: Node loads modules for it.
-  let controller: AbortController | undefined;
+  const controller = new AbortController();
   let stoppedBy: Signal | undefined;
   let hangup: (() => void) | undefined;
   io.onSignal((name) => {
@@ -261,18 +258,14 @@ function watchSignals(io: Io) {
       return false;
     }
     stoppedBy ??= name;
-    controller?.abort();
+    controller.abort();
     return true;
   });
   return {
     onHangup(listener: () => void): void {
       if (![io.stdin, io.stdout, io.stderr].some(({ isTerminal }) => isTerminal)) hangup = listener;
     },
-    signal(): AbortSignal {
-      controller ??= new AbortController();
-      if (stoppedBy !== undefined) controller.abort();
-      return controller.signal;
-    },
+    signal: controller.signal,
     stoppedBy: () => stoppedBy,
     /** The exit status of the received signal, if any. */
     status(): number | undefined {
