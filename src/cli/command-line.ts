@@ -4,9 +4,9 @@ import { type Argument, splitArguments } from '../commands/index.js';
 import { toOwnFlags } from '../commands/input.js';
 import { kindOfOwnFlag } from '../commands/parameters.js';
 import { sanitize } from '../core/text.js';
-import { checkChoices } from './choices.js';
 import { printHelp } from './print.js';
 import {
+  checkChoices,
   flagOfLetter,
   formatVerbHelp,
   kindOfFlag,

@@ -2,7 +2,7 @@
 
 import type { Argument, FlagKind } from '../commands/index.js';
 import { ToolError } from '../core/error.js';
-import { nearest, quoteOutside } from '../core/text.js';
+import { didYouMean, nearest, quoteOutside } from '../core/text.js';
 import type { NodeToolbox, NodeToolboxOptions } from '../node.js';
 import type { Signal } from './io.js';
 import type { Terminal } from './terminal.js';
@@ -132,6 +132,21 @@ export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown
   return new ToolError('usage', `unknown flag ${quoteOutside(name, 60)}`, {
     hint: verb?.strayFlag ?? (close.length > 0 ? `did you mean --${close[0]}? ${help} shows all` : `${help} shows all`),
   });
+}
+
+/** The error for a value that is not in a fixed set; `before` is what is typed before it. */
+export function unknownChoice(what: string, value: string, choices: readonly string[], before: string): ToolError {
+  const hint = didYouMean(value, choices, `use ${before} ${choices.join('|')}`, (close) => `${before} ${close}`);
+  return usageError(`unknown ${what} "${quoteOutside(value, 40)}"`, hint);
+}
+
+/** Checks the values of flags that accept a fixed set. Throws `usage`. */
+export function checkChoices(flags: Readonly<Record<string, FlagHelp>>, { repeated }: VerbArguments): void {
+  for (const [name, { choices }] of Object.entries(flags)) {
+    if (choices === undefined) continue;
+    const odd = repeated(name).find((value) => !choices.includes(value));
+    if (odd !== undefined) throw unknownChoice(`value of --${name}:`, odd, choices, `--${name}`);
+  }
 }
 
 export function formatVerbHelp(verb: Verb): string {

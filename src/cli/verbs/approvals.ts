@@ -6,13 +6,12 @@ import { count, quoteOutside, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalAdmin, SuspendedProgram } from '../../node.js';
 import { toApprovalJson } from '../../policy/approval-json.js';
 import { approvalRows } from '../../policy/approval-text.js';
-import { unknownChoice } from '../choices.js';
 import { ASKS } from '../consent.js';
 import { FLEET, usesFleet } from '../fleet.js';
 import { printJson, report } from '../print.js';
 import { openRemoteApprovals } from '../remote-approvals.js';
 import { printTable } from '../table.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 import { onLabels } from './approvals-sessions.js';
 
 const ACTIONS = ['list', 'show', 'approve', 'deny', 'revoke', 'sessions', 'clear'];

@@ -1,9 +1,8 @@
 // `wield completions`: prints a shell completion script.
 
-import { unknownChoice } from '../choices.js';
 import { report } from '../print.js';
 import { isShell, SCRIPTS, SHELLS } from '../shells.js';
-import { required, type Verb } from '../verb.js';
+import { required, unknownChoice, type Verb } from '../verb.js';
 
 export const completions: Verb = {
   name: 'completions',

@@ -8,13 +8,12 @@ import { expandHome } from '../../files/home.js';
 import { agentHomes, isSameDirectory } from '../../install/environment.js';
 import { previewRepairs, repairInstalled } from '../../install/repair.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
-import { unknownChoice } from '../choices.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
 import { editHomes } from '../homes.js';
 import { withInstalling } from '../installing.js';
 import { printJson, report } from '../print.js';
 import { printTable } from '../table.js';
-import { option, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const config: Verb = {
   name: 'config',

@@ -3,11 +3,10 @@
 import { assertPerson } from '../../core/caller.js';
 import { count, formatDuration } from '../../core/text.js';
 import type { FleetStatus } from '../../fleet/status.js';
-import { unknownChoice } from '../choices.js';
 import { ASKS, confirm } from '../consent.js';
 import { FLEET, readFleet } from '../fleet.js';
 import { report } from '../print.js';
-import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, required, toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['status', 'key'];
 const ROTATE_HOURS = 1;

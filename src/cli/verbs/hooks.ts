@@ -9,11 +9,10 @@ import { planInstall } from '../../install/plan/plans.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
 import { type InstalledItem, loadSources, type SourceRecord } from '../../install/state.js';
-import { unknownChoice } from '../choices.js';
 import { ASKS, mayConfirm, RUN_HOOKS, unconfirmed } from '../consent.js';
 import { confirmPlan, printApplied, readInstalled, withInstalling } from '../installing.js';
 import { printJson, report } from '../print.js';
-import { required, type Verb, type VerbCall } from '../verb.js';
+import { required, unknownChoice, type Verb, type VerbCall } from '../verb.js';
 
 export const hooks: Verb = {
   name: 'hooks',

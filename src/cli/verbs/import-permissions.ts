@@ -5,11 +5,10 @@ import { writeConfig } from '../../clients/config-file.js';
 import { PERMISSION_CLIENTS } from '../../clients/permissions/files.js';
 import { type PermissionPlan, planPermissions } from '../../clients/permissions/plan.js';
 import { count, shortenPath, spellOut } from '../../core/text.js';
-import { unknownChoice } from '../choices.js';
 import { assertUnchanged, changeConfig, findClientEnvironment } from '../clients.js';
 import { confirm } from '../consent.js';
 import { report } from '../print.js';
-import type { VerbCall } from '../verb.js';
+import { unknownChoice, type VerbCall } from '../verb.js';
 
 /** `client`: only this one. */
 export async function importPermissions(call: VerbCall, client: string | undefined): Promise<number> {

@@ -3,10 +3,9 @@
 import { normalizeTags } from '../../core/name.js';
 import { quoteOutside } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
-import { unknownChoice } from '../choices.js';
 import { assertKnown, type Listed, type ListedOptions, printKnown, printListed, readListed } from '../listed.js';
 import { openProfile, PROFILE, warnOfProfile } from '../profile.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { option, toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const list: Verb = {
   name: 'list',

@@ -1,8 +1,7 @@
 // `wield mcp`: manages upstream MCP servers.
 
 import { quoteOutside } from '../../core/text.js';
-import { checkChoices, unknownChoice } from '../choices.js';
-import { COMMON_FLAGS, type FlagHelp, usageError, type Verb } from '../verb.js';
+import { COMMON_FLAGS, checkChoices, type FlagHelp, unknownChoice, usageError, type Verb } from '../verb.js';
 import { accept } from './mcp/accept.js';
 import { add } from './mcp/add.js';
 import { importServers } from './mcp/import.js';

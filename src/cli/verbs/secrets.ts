@@ -5,12 +5,11 @@ import { ToolError } from '../../core/error.js';
 import { formatBytes, quoteOutside } from '../../core/text.js';
 import { keychainOf, SECRET_NAME } from '../../process/keychain.js';
 import { MAX_SECRET_BYTES, runSecretCommand } from '../../process/secret-reference.js';
-import { unknownChoice } from '../choices.js';
 import { ASKS, confirm, mayConfirm, unconfirmed } from '../consent.js';
 import { readStdin } from '../input.js';
 import { printJson, report } from '../print.js';
 import { readHidden } from '../read-hidden.js';
-import { required, usageError, type Verb, type VerbCall } from '../verb.js';
+import { required, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 // It has the secrets, too.
 const MAX_LISTING_BYTES = 16 * 1024 * 1024;
