@@ -1,5 +1,6 @@
 // Text output and questions: colour and progress only on a terminal.
 
+import type { ReadStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { MACHINE_HINTS, systemReason, ToolError } from '../core/error.js';
 import type { Io } from './io.js';
@@ -137,6 +138,28 @@ export function readLine({ io }: Terminal, signal: AbortSignal, limit = 1000): P
     signal.addEventListener('abort', end, { once: true });
     stdin.resume();
   });
+}
+
+/** Reads a line without showing it. The prompt is shown once nothing is echoed any more. */
+export async function readHidden(terminal: Terminal, prompt: string, signal: AbortSignal): Promise<string> {
+  const stdin = terminal.io.stdin.stream() as Partial<ReadStream>;
+  stdin.setRawMode?.(true);
+  try {
+    terminal.err(prompt);
+    let text = '';
+    for (;;) {
+      // Without line editing of the system, each key arrives by itself.
+      for (const key of await readLine(terminal, signal, 0)) {
+        if (key === '\r' || key === '\n') return `${text}\n`;
+        if (key === '\u0003' || key === '\u0004') return '';
+        text = key === '\u007f' || key === '\b' ? text.slice(0, -1) : text + key;
+      }
+      if (signal.aborted || stdin.readableEnded === true) return '';
+    }
+  } finally {
+    stdin.setRawMode?.(false);
+    terminal.err('\n');
+  }
 }
 
 /** Wraps lines to the terminal, so that a long value cannot forge a line. */

@@ -8,7 +8,7 @@ import { MAX_SECRET_BYTES, runSecretCommand } from '../../process/secret-referen
 import { ASKS, confirm, mayConfirm, unconfirmed } from '../consent.js';
 import { readStdin } from '../input.js';
 import { printJson, report } from '../print.js';
-import { readHidden } from '../read-hidden.js';
+import { readHidden } from '../terminal.js';
 import { required, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 // It has the secrets, too.

@@ -11,8 +11,7 @@ import {
   missingOf,
 } from '../../../install/manifest/server-config.js';
 import { type InstalledServer, secretPath } from '../../../install/servers.js';
-import { readHidden } from '../../read-hidden.js';
-import { readLine } from '../../terminal.js';
+import { readHidden, readLine } from '../../terminal.js';
 import { usageError, type VerbCall } from '../../verb.js';
 
 export interface AskedConfig {
