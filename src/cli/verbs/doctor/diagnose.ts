@@ -25,11 +25,10 @@ import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
 import { commandProblems } from '../../commands.js';
 import { shortPath } from '../../print.js';
 import { describeDistrust } from '../../runnable.js';
-import { checkNetwork } from './network.js';
+import { checkNetwork, checkTelemetry } from './network.js';
 import { checkRequirements } from './requirements.js';
 import { allRules, offerProblems, ruleProblems, sandboxProblems } from './rules.js';
 import { checkSecrets } from './secrets.js';
-import { checkTelemetry } from './telemetry.js';
 
 export interface Diagnosis {
   readonly checks: readonly HealthCheck[];

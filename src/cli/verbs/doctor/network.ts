@@ -1,9 +1,12 @@
-// What `wield doctor` says about the network: the proxy, authorities, and variables that are not used (NET-7).
+// What `wield doctor` says about the network: the proxy, authorities and unused variables (NET-7), and receivers of telemetry.
 
+import { toToolError } from '../../../core/error.js';
 import { quoteOutside } from '../../../core/text.js';
 import { loadAuthorities } from '../../../net/authorities.js';
 import { describeUnused, findUnused } from '../../../net/unused-proxy.js';
 import type { NodeToolbox } from '../../../node.js';
+import { sendOtlp } from '../../../telemetry/send.js';
+import { readOtelSettings, toFetchOptions } from '../../../telemetry/settings.js';
 import type { HealthCheck } from '../../../ui/api.js';
 
 /** Throws `unavailable` if the file of authorities cannot be used. */
@@ -20,6 +23,32 @@ export function checkNetwork({ machine: { world }, state }: NodeToolbox): Health
   if (ca !== undefined) {
     loadAuthorities(ca, world);
     checks.push({ level: 'ok', about: 'ca', message: quoteOutside(ca, 200) });
+  }
+  return checks;
+}
+
+const ABOUT = 'telemetry';
+
+/** Whether the receivers of OTEL_* accept requests (OBS-16). */
+export async function checkTelemetry({ machine: { world }, state }: NodeToolbox): Promise<HealthCheck[]> {
+  const settings = readOtelSettings(world.env);
+  if (settings === undefined) return [];
+  const { createFetch } = state.network;
+  const checks: HealthCheck[] = settings.faults.map((message) => ({ level: 'warning', about: ABOUT, message }));
+  const empty = { traces: '{"resourceSpans":[]}', metrics: '{"resourceMetrics":[]}' };
+  for (const signal of ['traces', 'metrics'] as const) {
+    const endpoint = settings[signal];
+    if (endpoint === undefined) continue;
+    const where = `${signal} to ${new URL(endpoint.url).origin}`;
+    try {
+      const fetch = createFetch(toFetchOptions(endpoint));
+      await sendOtlp(endpoint, Buffer.from(empty[signal]), { fetch, signal: AbortSignal.timeout(endpoint.timeoutMs) });
+      checks.push({ level: 'ok', about: ABOUT, message: where });
+    } catch (thrown) {
+      const { message, hint } = toToolError(thrown);
+      const help = hint ?? 'check OTEL_EXPORTER_OTLP_ENDPOINT, and that a receiver of OTLP over HTTP runs there';
+      checks.push({ level: 'warning', about: ABOUT, message: `${where}: not accepted: ${message}`, hint: help });
+    }
   }
   return checks;
 }
