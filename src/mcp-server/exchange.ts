@@ -1,9 +1,10 @@
 // One HTTP request and its response, of Node's server or of the Fetch API.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ERROR } from '../net/mcp.js';
 import { isPersonsPeer } from '../net/peer.js';
 import type { Identity } from './identity.js';
-import { ERROR, type RequestId } from './message.js';
+import type { RequestId } from './message.js';
 
 export type Headers = Readonly<Record<string, string>>;
 /** Parts of a body. */

@@ -6,7 +6,7 @@ import type { ElicitAnswer, Question } from '../core/elicit.js';
 import { ToolError } from '../core/error.js';
 import { readIdentity } from '../core/name.js';
 import { loadCrypto } from '../files/digest.js';
-import { RpcError } from '../net/mcp.js';
+import { ERROR, RpcError } from '../net/mcp.js';
 import {
   type ClientPrompts,
   createClientPrompts,
@@ -24,7 +24,6 @@ import {
   type InputRequiredResult,
   readAnswer,
 } from './client-requests.js';
-import { ERROR } from './message.js';
 import type { RequestScope } from './request.js';
 import { createRequestStates, type RequestState } from './request-state.js';
 import type { SharedSessions } from './shared-sessions.js';

@@ -6,7 +6,8 @@ import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
 import { matches } from '../core/shape.js';
 import { formatBytes } from '../core/text.js';
-import { ERROR, isRequestId, type Message, PARAM_SHAPES, type RequestId, toMessage } from './message.js';
+import { ERROR } from '../net/mcp.js';
+import { isRequestId, type Message, PARAM_SHAPES, type RequestId, toMessage } from './message.js';
 
 export interface LineTransportOptions {
   readonly input: Readable;

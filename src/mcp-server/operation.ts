@@ -3,7 +3,8 @@
 import { createOperationKind, Operation, type OperationKind } from '../core/telemetry.js';
 import { quoteOutside } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { metaOf, NEWER_VERSION, OLDER_VERSIONS, type RequestMessage } from './message.js';
+import { NEWER_VERSION, OLDER_VERSIONS } from '../net/mcp.js';
+import { metaOf, type RequestMessage } from './message.js';
 import { type Channel, readTraceParent } from './request.js';
 
 export interface OperationsOptions {

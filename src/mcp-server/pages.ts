@@ -1,10 +1,9 @@
 // The pages of `tools/list`: which tools are on one, and their bytes for each protocol version.
 
 import { createTurns } from '../core/async.js';
-import { RpcError } from '../net/mcp.js';
+import { ERROR, META, RpcError } from '../net/mcp.js';
 import type { Listing } from './listing.js';
 import type { LiveListing } from './live-listing.js';
-import { ERROR, META } from './message.js';
 import { projectOutputSchema } from './result.js';
 
 export interface Page {

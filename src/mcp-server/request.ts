@@ -9,17 +9,10 @@ import type { Operation } from '../core/telemetry.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import type { ProtocolVersion } from '../core/upstream.js';
 import type { AutoMode } from '../core/view.js';
+import { META } from '../net/mcp.js';
 import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
 import { type Identity, toCaller } from './identity.js';
-import {
-  LOG_LEVELS,
-  META,
-  metaOf,
-  type Params,
-  type RequestId,
-  type RequestMessage,
-  toNotification,
-} from './message.js';
+import { LOG_LEVELS, metaOf, type Params, type RequestId, type RequestMessage, toNotification } from './message.js';
 
 /**
  * A stdio connection, a session of the older protocol version over HTTP, or one request of the newer, which has no

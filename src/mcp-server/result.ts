@@ -4,8 +4,8 @@ import type { ErrorValue } from '../core/error.js';
 import { formatError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { isFailedOutput, NO_OUTPUT, type Part, type ToolResult, textPart } from '../core/result.js';
-import { RpcError } from '../net/mcp.js';
-import { ERROR, type Params } from './message.js';
+import { ERROR, RpcError } from '../net/mcp.js';
+import type { Params } from './message.js';
 
 export interface CallResult {
   readonly content: readonly Part[];

@@ -3,24 +3,13 @@
 import type { Infer, Shape } from '../core/shape.js';
 import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import type { AutoMode } from '../core/view.js';
-import { RpcError, SKILLS, TASKS } from '../net/mcp.js';
+import { ERROR, META, NEWER_VERSION, OLDER_VERSIONS, RpcError, SKILLS, TASKS } from '../net/mcp.js';
 import { showsApps } from './apps.js';
 import { type AutoModes, createAutoModes } from './auto-mode.js';
 import { createToolCalls } from './calls.js';
 import { type Identity, toCaller } from './identity.js';
 import { createListings, type Listings } from './live-listing.js';
-import {
-  ERROR,
-  findParamsFault,
-  META,
-  metaOf,
-  NEWER_VERSION,
-  OLDER_VERSIONS,
-  PARAM_SHAPES,
-  type Params,
-  type RequestId,
-  type RequestMessage,
-} from './message.js';
+import { findParamsFault, metaOf, PARAM_SHAPES, type Params, type RequestId, type RequestMessage } from './message.js';
 import { createOperations, endOperation } from './operation.js';
 import { CACHE_HINT, type CacheHint, createListingPages } from './pages.js';
 import { type Channel, type RequestScope, toLogListener, toScope } from './request.js';

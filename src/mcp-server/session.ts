@@ -3,13 +3,12 @@
 import { isRecord, type Json } from '../core/json.js';
 import { matches } from '../core/shape.js';
 import type { AutoMode } from '../core/view.js';
+import { ERROR, OLDER_VERSIONS } from '../net/mcp.js';
 import { type Exchange, type Headers, respondError } from './exchange.js';
 import type { ListChange } from './live-listing.js';
 import {
-  ERROR,
   isRequest,
   type Message,
-  OLDER_VERSIONS,
   PARAM_SHAPES,
   type Params,
   type RequestId,

@@ -2,10 +2,11 @@
 
 import { matches } from '../core/shape.js';
 import { loadCrypto } from '../files/digest.js';
+import { ERROR, OLDER_VERSIONS } from '../net/mcp.js';
 import { type Exchange, respondError } from './exchange.js';
 import { findMost, identityKey } from './identity.js';
 import type { ListChange } from './live-listing.js';
-import { ERROR, isRequest, type Message, OLDER_VERSIONS, PARAM_SHAPES, toMessage } from './message.js';
+import { isRequest, type Message, PARAM_SHAPES, toMessage } from './message.js';
 import { isStored, Session, type SessionsOptions } from './session.js';
 import { IDLE_MS } from './shared-sessions.js';
 

@@ -6,9 +6,9 @@ import type { Infer } from '../core/shape.js';
 import { isSkillEntry, MAIN_FILE } from '../core/skill-entry.js';
 import { quoteOutside } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { RpcError } from '../net/mcp.js';
+import { ERROR, RpcError } from '../net/mcp.js';
 import { toCaller } from './identity.js';
-import { ERROR, type PARAM_SHAPES } from './message.js';
+import type { PARAM_SHAPES } from './message.js';
 import { toPage } from './pages.js';
 import type { RequestScope } from './request.js';
 

@@ -3,9 +3,8 @@
 import { approveCommand } from '../core/approval.js';
 import { CallController } from '../core/call-controller.js';
 import { loadCrypto } from '../files/digest.js';
-import { RpcError } from '../net/mcp.js';
+import { ERROR, RpcError } from '../net/mcp.js';
 import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './client-requests.js';
-import { ERROR } from './message.js';
 import type { RequestScope } from './request.js';
 
 const POLL_MS = 1000;

@@ -1,10 +1,10 @@
 // The tasks of all clients: calls whose result the client fetches later, and the requests about them (SRV-70).
 
 import { isRecord } from '../core/json.js';
-import { RpcError, TASKS } from '../net/mcp.js';
+import { ERROR, META, RpcError, TASKS } from '../net/mcp.js';
 import { hasExtension } from './apps.js';
 import { findMost } from './identity.js';
-import { ERROR, findParamsFault, META, PARAM_SHAPES, type Params } from './message.js';
+import { findParamsFault, PARAM_SHAPES, type Params } from './message.js';
 import { pageAt } from './pages.js';
 import type { RequestScope } from './request.js';
 import { Task } from './task.js';

@@ -1,18 +1,15 @@
 // Decides on the protocol version of messages, and checks what the newer one requires of every request.
 
 import { isRecord, type Json } from '../core/json.js';
-import { RpcError } from '../net/mcp.js';
+import { ERROR, META, NEWER_VERSION, RpcError } from '../net/mcp.js';
 import { decodeHeader } from '../net/param-headers.js';
 import type { ReadHeader } from './access.js';
 import {
   claimsNewer,
-  ERROR,
   findEnvelopeFaults,
   isRequest,
-  META,
   type Message,
   metaOf,
-  NEWER_VERSION,
   namesVersion,
   type Params,
   toMessage,

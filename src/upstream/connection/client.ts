@@ -5,7 +5,7 @@ import type { Progress } from '../../core/context.js';
 import { orNothing, toToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import { settlesWithin } from '../../core/time-limit.js';
-import { RpcError, UnreadError } from '../../net/mcp.js';
+import { ERROR, META, RpcError, UnreadError } from '../../net/mcp.js';
 import type { JSONRPCMessage } from '../sdk.js';
 import { UNREAD } from './read-message.js';
 import type { UpstreamTransport } from './transport.js';
@@ -65,9 +65,6 @@ interface Waiter extends Pick<RequestOptions, 'onProgress' | 'onAccepted'> {
   reject(error: Error): void;
 }
 
-const METHOD_NOT_FOUND = -32601;
-const INTERNAL_ERROR = -32603;
-const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const SUBSCRIBE_TIMEOUT_MS = 10_000;
 
 export class Client {
@@ -78,7 +75,7 @@ export class Client {
   readonly listeners = new Map<string, (params: Fields) => void>();
   /** Answers a request of the server. Throws RpcError. */
   onRequest: (method: string, params: JsonObject, signal: AbortSignal) => Promise<Fields> = (method) => {
-    throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
+    throw new RpcError(ERROR.methodNotFound, `Method not found: ${method}`);
   };
   onError: (error: Error) => void = () => {};
   /** Resolves when the connection is closed. */
@@ -205,7 +202,7 @@ export class Client {
       waiter?.onProgress?.(toProgress(params));
       return waiter !== undefined;
     } else if (method === 'notifications/subscriptions/acknowledged') {
-      const { [SUBSCRIPTION_ID]: of } = isRecord(params._meta) ? params._meta : {};
+      const { [META.subscription]: of } = isRecord(params._meta) ? params._meta : {};
       this.#waiters.get(of)?.onAccepted?.(isRecord(params.notifications) ? params.notifications : {});
     } else if (method === 'notifications/cancelled') {
       this.#answering.get(params.requestId)?.abort();
@@ -224,7 +221,7 @@ export class Client {
     } catch (error) {
       if (stop.signal.aborted) return;
       const { code, message } =
-        error instanceof RpcError ? error : { code: INTERNAL_ERROR, message: toToolError(error).message };
+        error instanceof RpcError ? error : { code: ERROR.internal, message: toToolError(error).message };
       await this.#send({ id, error: { code, message } }).catch(this.onError);
     } finally {
       this.#answering.delete(id);
@@ -248,13 +245,13 @@ function readErrorBody(error: Error, id: string): RpcError | undefined {
 function settleWith({ result, error }: Fields, waiter: Waiter): void {
   if (isRecord(result)) waiter.resolve(result);
   else if (isRecord(error) && typeof error.code === 'number') waiter.reject(toRpcError(error));
-  else waiter.reject(new UnreadError(INTERNAL_ERROR, 'the response is neither a result nor an error'));
+  else waiter.reject(new UnreadError(ERROR.internal, 'the response is neither a result nor an error'));
 }
 
 /** Converts an error of a message; it may lack anything. */
 export function toRpcError({ code, message, data }: Fields): RpcError {
   const Kind = data === UNREAD ? UnreadError : RpcError;
-  return new Kind(typeof code === 'number' ? code : INTERNAL_ERROR, String(message ?? ''), data);
+  return new Kind(typeof code === 'number' ? code : ERROR.internal, String(message ?? ''), data);
 }
 
 function toProgress({ progress, total, message }: Fields): Progress {

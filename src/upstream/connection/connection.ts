@@ -3,17 +3,11 @@
 import { type Json, type JsonObject, toJson } from '../../core/json.js';
 import type { Output } from '../../core/result.js';
 import { quoteOutside } from '../../core/text.js';
-import { RpcError } from '../../net/mcp.js';
+import { META, RpcError } from '../../net/mcp.js';
 import type { RemoteTool } from '../remote-tool.js';
 import { callTool, type DataRequest, type RemoteCall, requestData } from './call.js';
 import { Client, type Fields } from './client.js';
-import {
-  CLIENT_CAPABILITIES_KEY,
-  type ConnectOptions,
-  MODERN_CAPABILITIES,
-  type NegotiatedVersion,
-  shakeHands,
-} from './handshake.js';
+import { type ConnectOptions, MODERN_CAPABILITIES, type NegotiatedVersion, shakeHands } from './handshake.js';
 import { guardRequests, serveRequests } from './requests.js';
 import { type ResourceWatch, watchResources } from './resource-watch.js';
 import { type ToolWatch, watchTools } from './tool-watch.js';
@@ -40,7 +34,6 @@ export interface Connection extends ToolWatch {
 
 const PING_TIMEOUT_MS = 5000;
 const LOG_LEVEL_TIMEOUT_MS = 5000;
-const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
 // What is asked for by default. In the older version this is for all clients: what one does not want is not sent to it.
 const DEFAULT_LOG_LEVEL = 'info';
 const CAPABILITY_BOUNDS = { maxDepth: 8, maxBytes: 16 * 1024 };
@@ -66,8 +59,8 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     if (!client.isModern || (supported.length === 0 && level === undefined)) return undefined;
     return {
       ...client.envelope,
-      [CLIENT_CAPABILITIES_KEY]: { ...MODERN_CAPABILITIES, ...own },
-      ...(level === undefined ? {} : { [LOG_LEVEL_KEY]: level }),
+      [META.capabilities]: { ...MODERN_CAPABILITIES, ...own },
+      ...(level === undefined ? {} : { [META.logLevel]: level }),
     };
   };
   const inTurn = async (given: RemoteCall, run: (call: RemoteCall) => Promise<Output>): Promise<Output> => {

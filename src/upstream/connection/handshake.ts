@@ -6,7 +6,7 @@ import { isRecord, type Json } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
 import type { ProtocolVersion } from '../../core/upstream.js';
-import { RpcError, TASKS } from '../../net/mcp.js';
+import { ERROR, META, NEWER_VERSION, OLDER_VERSIONS, RpcError, TASKS } from '../../net/mcp.js';
 import { type Client, type Fields, statusOf } from './client.js';
 
 /** The negotiated version as it is stored with the tool list; `discover` is the answer of the server to the probe. */
@@ -47,10 +47,6 @@ export interface Handshake {
   readonly instructions: string | undefined;
 }
 
-export const CLIENT_CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
-const MODERN = '2026-07-28';
-const LEGACY = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
-const UNSUPPORTED_VERSION = -32022;
 const ELICITATION = { elicitation: { form: {}, url: {} } } as const;
 /** Of the newer version, where a server may answer any call with a task. */
 export const MODERN_CAPABILITIES = { ...ELICITATION, extensions: { [TASKS]: {} } } as const;
@@ -109,10 +105,10 @@ async function probe(client: Client, options: ConnectOptions, isRetry = false): 
       throw error;
     }
     const { supported } = isRecord(error.data) ? error.data : {};
-    if (error.code !== UNSUPPORTED_VERSION || !Array.isArray(supported)) return undefined;
-    if (supported.includes(MODERN) && !isRetry) return probe(client, options, true);
+    if (error.code !== ERROR.unsupportedVersion || !Array.isArray(supported)) return undefined;
+    if (supported.includes(NEWER_VERSION) && !isRetry) return probe(client, options, true);
     // Dates are compared as text.
-    if (supported.some((version) => version >= MODERN)) throw error;
+    if (supported.some((version) => version >= NEWER_VERSION)) throw error;
     return undefined;
   }
 }
@@ -142,10 +138,10 @@ async function initializeMeanwhile(
 async function initialize(client: Client, { version, announces, signal }: ConnectOptions): Promise<Handshake> {
   const announced = Object.fromEntries(announces.map((capability) => [capability, {}]));
   const capabilities = { ...ELICITATION, ...announced };
-  const params = { protocolVersion: LEGACY[0], capabilities, clientInfo: toClientInfo(version) };
+  const params = { protocolVersion: OLDER_VERSIONS[0], capabilities, clientInfo: toClientInfo(version) };
   const result = await client.request('initialize', params, { signal });
   const { protocolVersion, capabilities: own, instructions } = result as Fields;
-  if (typeof protocolVersion !== 'string' || !LEGACY.includes(protocolVersion))
+  if (typeof protocolVersion !== 'string' || !OLDER_VERSIONS.includes(protocolVersion))
     throw new Error(`its protocol version "${quoteOutside(String(protocolVersion), 40)}" is not supported`);
   client.transport.setProtocolVersion?.(protocolVersion);
   await client.notify('notifications/initialized');
@@ -158,14 +154,14 @@ async function initialize(client: Client, { version, announces, signal }: Connec
 }
 
 function useModern(client: Client, discover: Json, options: ConnectOptions): Handshake {
-  if (!isModern(discover)) throw new Error(`it does not support the protocol version ${MODERN}`);
-  client.transport.setProtocolVersion?.(MODERN);
+  if (!isModern(discover)) throw new Error(`it does not support the protocol version ${NEWER_VERSION}`);
+  client.transport.setProtocolVersion?.(NEWER_VERSION);
   client.envelope = toEnvelope(options);
   const { capabilities, instructions } = discover;
   const refused = options.older === 'refused' ? { older: false as const } : {};
   return {
     version: { kind: 'modern', discover, ...refused },
-    protocol: MODERN,
+    protocol: NEWER_VERSION,
     capabilities,
     instructions: toText(instructions),
   };
@@ -177,16 +173,16 @@ function toClientInfo(version: string) {
 
 function toEnvelope({ version }: ConnectOptions): Fields {
   return {
-    'io.modelcontextprotocol/protocolVersion': MODERN,
-    'io.modelcontextprotocol/clientInfo': toClientInfo(version),
-    [CLIENT_CAPABILITIES_KEY]: MODERN_CAPABILITIES,
+    [META.version]: NEWER_VERSION,
+    [META.client]: toClientInfo(version),
+    [META.capabilities]: MODERN_CAPABILITIES,
   };
 }
 
 function isModern(discover: unknown): discover is Readonly<Record<string, Json>> {
   if (!isRecord(discover) || !isRecord(discover.capabilities)) return false;
   const { supportedVersions } = discover;
-  return Array.isArray(supportedVersions) && supportedVersions.includes(MODERN);
+  return Array.isArray(supportedVersions) && supportedVersions.includes(NEWER_VERSION);
 }
 
 function toText(value: unknown): string | undefined {

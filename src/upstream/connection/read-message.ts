@@ -3,10 +3,8 @@
 import { countProperties, findDuplicateKey, isRecord, type Json, parseOutput } from '../../core/json.js';
 import { findMembers, isLargeJson, MOST_READ_TEXT, measureJson } from '../../core/json-size.js';
 import { quoteOutside } from '../../core/text.js';
+import { ERROR } from '../../net/mcp.js';
 import { createEventSplitter, type StreamEvent } from './event-stream.js';
-
-// The code for an invalid message in JSON-RPC.
-const INVALID = -32600;
 
 const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'];
 
@@ -49,7 +47,7 @@ export const UNREAD = 'wield/unread';
 
 // Without an id it belongs to no request, and is dropped.
 function refused(id: unknown, why: string): unknown {
-  const error = { code: INVALID, message: `the answer is not read: ${why}`, data: UNREAD };
+  const error = { code: ERROR.invalidRequest, message: `the answer is not read: ${why}`, data: UNREAD };
   return { jsonrpc: '2.0', id: id ?? null, error };
 }
 

@@ -13,7 +13,7 @@ import { ToolError, toToolError } from '../../core/error.js';
 import { isRecord, type JsonObject } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
-import { RpcError } from '../../net/mcp.js';
+import { ERROR, RpcError } from '../../net/mcp.js';
 import type { Client, Fields } from './client.js';
 import type { ConnectOptions } from './handshake.js';
 
@@ -30,7 +30,6 @@ interface PersonalCall extends AskingCall {
   readonly person: string;
 }
 
-const METHOD_NOT_FOUND = -32601;
 // The code of the protocol for a request that was refused.
 const REFUSED = -1;
 /** The error code of the older protocol version for "visit these pages first". */
@@ -68,7 +67,7 @@ export function serveRequests(
       return await found.asked.request({ capability, params }, signal);
     } catch (error) {
       const { code, message } = toToolError(error);
-      throw new RpcError(code === 'unavailable' ? METHOD_NOT_FOUND : REFUSED, message);
+      throw new RpcError(code === 'unavailable' ? ERROR.methodNotFound : REFUSED, message);
     }
   };
 }

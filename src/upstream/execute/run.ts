@@ -13,7 +13,7 @@ import { quoteOutside } from '../../core/text.js';
 import { runWithinLimit } from '../../core/time-limit.js';
 import { actionOf, type RemoteAction, type Tool } from '../../core/tool.js';
 import type { ServerEntry } from '../../core/upstream.js';
-import { RpcError, UnreadError } from '../../net/mcp.js';
+import { ERROR, RpcError, UnreadError } from '../../net/mcp.js';
 import { toPublicMeta, toServerUri } from '../catalog/name.js';
 import type { RemoteCall } from '../connection/call.js';
 import { isBadResponse, isLostSession } from '../connection/client.js';
@@ -183,14 +183,15 @@ function toOfferParams({ method, remoteTool, input }: RemotePlan): Readonly<Reco
 }
 
 // The older protocol version has a code of its own.
-const NOT_FOUND = [-32002, -32602];
+const NOT_FOUND: readonly number[] = [ERROR.resourceNotFound, ERROR.invalidParams];
 const OF_RESOURCES: readonly unknown[] = ['resources/read', 'resources/subscribe'];
 
 function refused(plan: RemotePlan, error: RpcError, { client }: CallScope): Output {
   const { tool, method, server } = plan;
   const { message, code, data } = error;
   const shown = quoteOutside(message, 500);
-  const required = code === MISSING_CAPABILITY && isRecord(data) ? Object.keys(data.requiredCapabilities ?? {}) : [];
+  const required =
+    code === ERROR.missingCapability && isRecord(data) ? Object.keys(data.requiredCapabilities ?? {}) : [];
   const known = required.filter((name) => /^[\w./-]{1,60}$/.test(name)).slice(0, 8);
   // The client has it, but it was not announced (RSC-7).
   const off = CLIENT_CAPABILITIES.find((one) => known.includes(one) && client?.capabilities[one] !== undefined);
@@ -240,9 +241,6 @@ function toRefusalData(data: unknown): { readonly data?: Json } {
   const json = data === undefined ? undefined : orNothing(() => toJson(data, REFUSAL_BOUNDS));
   return json === undefined ? {} : { data: json };
 }
-
-// The client did not announce what the server needs for the call.
-const MISSING_CAPABILITY = -32021;
 
 // A request that was cut off may have been processed, unlike one that could not be sent.
 const CUT = new Set(['ECONNRESET', 'EPIPE']);
