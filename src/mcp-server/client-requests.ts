@@ -1,5 +1,6 @@
 // Requests to the client and its answers: messages in the older protocol version, parts of a result in the newer.
 
+import { type Deferred, deferred, onAbort } from '../core/async.js';
 import { type CLIENT_METHODS, capabilityOf, isClientResult } from '../core/client-request.js';
 import type { ClientCapability } from '../core/context.js';
 import type { ElicitAnswer } from '../core/elicit.js';
@@ -44,49 +45,51 @@ export function readAnswer(
 
 /** The open requests to one client of the older protocol version. */
 export class ClientRequests {
-  readonly #open = new Map<string, (response: Message | Error) => void>();
+  readonly #open = new Map<string, Deferred<Message>>();
   // Another server of a fleet may ask in the same session.
   readonly #prefix = `wield-${Math.random().toString(36).slice(2, 10)}`;
   #sent = 0;
 
   /** Sends a request. Rejects if the client fails, the signal aborts, or nothing comes within ten minutes. */
-  request({ method, params }: InputRequest, signal: AbortSignal, send: (text: string) => void): Promise<InputAnswer> {
+  async request(
+    { method, params }: InputRequest,
+    signal: AbortSignal,
+    send: (text: string) => void,
+  ): Promise<InputAnswer> {
     const id = `${this.#prefix}-${++this.#sent}`;
-    return new Promise((resolve, reject) => {
-      const settle = (response: Message | Error): void => {
-        this.#open.delete(id);
-        clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
-        if (response instanceof Error) reject(response);
-        else if (response.error !== undefined) reject(new Error(response.error.message));
-        else {
-          const answer = toAnswer(response.result, method);
-          if (answer === undefined) reject(new Error('the client sent an invalid answer'));
-          else resolve(answer);
-        }
-      };
-      const cancel = (reason: string): void => {
-        send(toNotification('notifications/cancelled', { requestId: id, reason }));
-        settle(new Error(reason));
-      };
-      const onAbort = (): void => cancel(String(signal.reason));
-      const timer = setTimeout(() => cancel('Request timed out'), ANSWER_TIMEOUT_MS);
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#open.set(id, settle);
-      send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
-    });
+    const waiter = deferred<Message>();
+    const cancel = (reason: string): void => {
+      send(toNotification('notifications/cancelled', { requestId: id, reason }));
+      waiter.reject(new Error(reason));
+    };
+    this.#open.set(id, waiter);
+    send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    const timer = setTimeout(() => cancel('Request timed out'), ANSWER_TIMEOUT_MS);
+    const unlisten = onAbort(signal, () => cancel(String(signal.reason)));
+    try {
+      const { result, error } = await waiter.promise;
+      if (error !== undefined) throw new Error(error.message);
+      const answer = toAnswer(result, method);
+      if (answer === undefined) throw new Error('the client sent an invalid answer');
+      return answer;
+    } finally {
+      this.#open.delete(id);
+      clearTimeout(timer);
+      unlisten();
+    }
   }
 
   /** Takes a response of the client; returns false if it answers no open request. */
   receive(response: Message): boolean {
-    const settle = this.#open.get(String(response.id));
-    settle?.(response);
-    return settle !== undefined;
+    const waiter = this.#open.get(String(response.id));
+    this.#open.delete(String(response.id));
+    waiter?.resolve(response);
+    return waiter !== undefined;
   }
 
   /** Rejects all open requests. */
   close(): void {
-    for (const settle of [...this.#open.values()]) settle(new Error('Connection closed'));
+    for (const waiter of this.#open.values()) waiter.reject(new Error('Connection closed'));
   }
 }
 

@@ -243,22 +243,16 @@ async function requestInput(
   const { signal } = asked;
   if (call.abandoned) throw noAnswer();
   signal.throwIfAborted();
-  let onAbort = (): void => {};
-  try {
-    return await new Promise((answer, fail) => {
-      const input: PendingInput = { ...asked, answer, fail };
-      onAbort = () => {
-        call.unsent = call.unsent.filter((other) => other !== input);
-        for (const [key, other] of call.sent) if (other === input) call.sent.delete(key);
-        fail(signal.reason);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      call.unsent.push(input);
-      call.wake();
-    });
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  const { promise, resolve: answer, reject: fail } = deferred<InputAnswer>();
+  const input: PendingInput = { ...asked, answer, fail };
+  const unlisten = onAbort(signal, () => {
+    call.unsent = call.unsent.filter((other) => other !== input);
+    for (const [key, other] of call.sent) if (other === input) call.sent.delete(key);
+    fail(signal.reason);
+  });
+  call.unsent.push(input);
+  call.wake();
+  return promise.finally(unlisten);
 }
 
 // The call itself runs to its end.

@@ -1,6 +1,7 @@
 // A task: one call, its questions and its outcome, for both protocol versions.
 
 import { approveCommand } from '../core/approval.js';
+import { onAbort } from '../core/async.js';
 import { CallController } from '../core/call-controller.js';
 import { loadCrypto } from '../files/digest.js';
 import { ERROR, RpcError } from '../net/mcp.js';
@@ -78,9 +79,7 @@ export class Task {
 
   /** Waits until the task ends, asks something or waits for a person, for a limited time. */
   async wait(ms: number, signal?: AbortSignal): Promise<void> {
-    const cancel = (): void => this.cancel();
-    if (signal?.aborted) cancel();
-    signal?.addEventListener('abort', cancel);
+    const unlisten = signal && onAbort(signal, () => this.cancel());
     let timer: NodeJS.Timeout | undefined;
     if (!this.isEnded && this.#questions.size === 0)
       await new Promise<void>((resolve) => {
@@ -88,7 +87,7 @@ export class Task {
         if (Number.isFinite(ms)) timer = setTimeout(resolve, ms).unref();
       });
     clearTimeout(timer);
-    signal?.removeEventListener('abort', cancel);
+    unlisten?.();
   }
 
   /** Returns the result. Throws the error of the call. */

@@ -3,6 +3,7 @@
 import type { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
+import { onAbort } from '../core/async.js';
 import { formatDuration } from '../core/text.js';
 import { bareHost, parseAddress } from './address.js';
 import { showUrl, toProxyError, toRequestError, unreachable } from './fault.js';
@@ -112,11 +113,10 @@ function secure(options: ConnectionOptions, signal: AbortSignal) {
   const tls = process.getBuiltinModule('node:tls');
   return new Promise<Duplex>((resolve, reject) => {
     const secured = tls.connect(options);
-    const stop = (): void => void secured.destroy(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
+    const unlisten = onAbort(signal, () => secured.destroy(signal.reason as Error));
     secured.once('error', reject);
     secured.once('secureConnect', () => {
-      signal.removeEventListener('abort', stop);
+      unlisten();
       secured.off('error', reject);
       resolve(secured);
     });

@@ -1,6 +1,7 @@
 // One end of the socket between a session and the broker: a JSON message per line, requests and events in both directions.
 
 import type { Socket } from 'node:net';
+import { type Deferred, deferred, onAbort } from '../../core/async.js';
 import { type ErrorValue, isToolError, reviveError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { RpcError, UnreadError } from '../../net/mcp.js';
@@ -42,14 +43,9 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 // What one end may leave unread before it is given up.
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
 
-interface Waiter {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
 /** `holds`: requests that wait keep the process alive, and nothing else does. */
 export function createPeer(socket: Socket, handlers: PeerHandlers, holds = false): Peer {
-  const waiters = new Map<unknown, Waiter>();
+  const waiters = new Map<unknown, Deferred<unknown>>();
   const answering = new Map<unknown, AbortController>();
   let lastId = 0;
   const hold = (): void => {
@@ -105,35 +101,26 @@ export function createPeer(socket: Socket, handlers: PeerHandlers, holds = false
     closed,
     notify: (method, params) => send({ method, params }),
     close: () => socket.destroy(),
-    request: (method, params, signal) =>
-      new Promise((resolve, reject) => {
-        if (!socket.writable) throw new PeerClosedError('the broker ended');
-        const id = ++lastId;
-        const onAbort = (): void => {
-          settle();
-          send({ cancel: id });
-          reject(new Error('the request was aborted'));
-        };
-        const settle = (): void => {
-          waiters.delete(id);
-          signal?.removeEventListener('abort', onAbort);
-          hold();
-        };
-        waiters.set(id, {
-          resolve: (result) => {
-            settle();
-            resolve(result);
-          },
-          reject: (error) => {
-            settle();
-            reject(error);
-          },
-        });
+    async request(method, params, signal) {
+      if (!socket.writable) throw new PeerClosedError('the broker ended');
+      const id = ++lastId;
+      const waiter = deferred<unknown>();
+      waiters.set(id, waiter);
+      hold();
+      send({ id, method, params });
+      const cancel = (): void => {
+        send({ cancel: id });
+        waiter.reject(new Error('the request was aborted'));
+      };
+      const unlisten = signal && onAbort(signal, cancel);
+      try {
+        return await waiter.promise;
+      } finally {
+        unlisten?.();
+        waiters.delete(id);
         hold();
-        send({ id, method, params });
-        if (signal?.aborted) onAbort();
-        else signal?.addEventListener('abort', onAbort, { once: true });
-      }),
+      }
+    },
   };
 }
 

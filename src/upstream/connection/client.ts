@@ -1,5 +1,6 @@
 // The JSON-RPC client of a connection: requests, subscriptions, and what the server sends by itself.
 
+import { type Deferred, deferred, onAbort } from '../../core/async.js';
 import type { TraceParent } from '../../core/caller.js';
 import type { Progress } from '../../core/context.js';
 import { orNothing, toToolError } from '../../core/error.js';
@@ -60,10 +61,9 @@ export interface Subscription {
   close(): void;
 }
 
-interface Waiter extends Pick<RequestOptions, 'onProgress' | 'onAccepted'> {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
+interface Waiter
+  extends Pick<RequestOptions, 'onProgress' | 'onAccepted'>,
+    Pick<Deferred<unknown>, 'resolve' | 'reject'> {}
 
 const SUBSCRIBE_TIMEOUT_MS = 10_000;
 
@@ -135,52 +135,42 @@ export class Client {
   }
 
   /** Sends a request and returns its result. Throws RpcError, LostError, or an error of the transport. */
-  request(
+  async request(
     method: string,
     params: Fields,
     { signal, onProgress, trace, onSent, envelope = this.envelope, headers, onAccepted }: RequestOptions,
   ): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (!this.isOpen) throw connectionClosed();
-      const id = `w${++this.#lastId}`;
-      onSent?.(id);
-      // On a shared stream a request can only be cancelled by a notification.
-      const stop = this.transport.hasPerRequestStream === true ? new AbortController() : undefined;
-      const settle = (): void => {
-        this.#waiters.delete(id);
-        signal.removeEventListener('abort', onAbort);
-      };
-      const fail = (error: Error): void => {
-        settle();
-        reject(error);
-      };
-      const onAbort = (): void => {
-        fail(new LostError('the request was aborted'));
-        stop?.abort();
-        // Over HTTP, the newer protocol version cancels a request by closing its stream.
-        if (stop === undefined || !this.isModern)
-          this.notify('notifications/cancelled', { requestId: id, reason: 'cancelled' }).catch(() => {});
-      };
-      const succeed = (result: unknown): void => {
-        settle();
-        resolve(result);
-      };
-      if (signal.aborted) return fail(new LostError('the request was aborted'));
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiters.set(id, { resolve: succeed, reject: fail, onProgress, onAccepted });
-      const meta = {
-        ...envelope,
-        ...(onProgress === undefined ? {} : { progressToken: id }),
-        ...(trace === undefined ? {} : toTraceMeta(trace)),
-      };
-      const fields = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
-      const onRequestStreamEnd = (): void => {
-        if (this.#waiters.has(id)) fail(new IncompleteError('it ended before the answer'));
-      };
-      this.#send({ id, method, params: fields }, { requestSignal: stop?.signal, onRequestStreamEnd, headers }).catch(
-        (error: Error) => fail(readErrorBody(error, id) ?? error),
-      );
+    if (!this.isOpen) throw connectionClosed();
+    const id = `w${++this.#lastId}`;
+    onSent?.(id);
+    if (signal.aborted) throw new LostError('the request was aborted');
+    // On a shared stream a request can only be cancelled by a notification.
+    const stop = this.transport.hasPerRequestStream === true ? new AbortController() : undefined;
+    const { promise, resolve, reject } = deferred<unknown>();
+    this.#waiters.set(id, { resolve, reject, onProgress, onAccepted });
+    const unlisten = onAbort(signal, () => {
+      reject(new LostError('the request was aborted'));
+      stop?.abort();
+      // Over HTTP, the newer protocol version cancels a request by closing its stream.
+      if (stop === undefined || !this.isModern)
+        this.notify('notifications/cancelled', { requestId: id, reason: 'cancelled' }).catch(() => {});
     });
+    const meta = {
+      ...envelope,
+      ...(onProgress === undefined ? {} : { progressToken: id }),
+      ...(trace === undefined ? {} : toTraceMeta(trace)),
+    };
+    const fields = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
+    const onRequestStreamEnd = (): void => reject(new IncompleteError('it ended before the answer'));
+    this.#send({ id, method, params: fields }, { requestSignal: stop?.signal, onRequestStreamEnd, headers }).catch(
+      (error: Error) => reject(readErrorBody(error, id) ?? error),
+    );
+    try {
+      return await promise;
+    } finally {
+      this.#waiters.delete(id);
+      unlisten();
+    }
   }
 
   async #send(message: Fields, options?: Parameters<UpstreamTransport['send']>[1]): Promise<void> {
@@ -193,6 +183,7 @@ export class Client {
     const params: Fields = isRecord(message.params) ? message.params : {};
     if (typeof method !== 'string') {
       const waiter = this.#waiters.get(id);
+      this.#waiters.delete(id);
       if (waiter !== undefined) settleWith(message, waiter);
       return waiter !== undefined;
     }
