@@ -4,6 +4,7 @@ import type { ErrorValue } from '../core/error.js';
 import { formatError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { isFailedOutput, NO_OUTPUT, type Part, type ToolResult, textPart } from '../core/result.js';
+import { words } from '../core/text.js';
 import { ERROR, RpcError } from '../net/mcp.js';
 import type { Params } from './message.js';
 
@@ -97,14 +98,7 @@ function isNonObject(schema: Schema | undefined): boolean {
 
 // Keywords whose values are data, and those whose values map names to schemas.
 const DATA = new Set(['const', 'enum', 'default', 'examples']);
-const NAME_MAPS = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-  'dependencies',
-]);
+const NAME_MAPS = new Set(words('properties patternProperties $defs definitions dependentSchemas dependencies'));
 
 /** Returns the output schema as the older version lists it: the root is an object, and references follow. */
 export function projectOutputSchema(schema: Schema): Schema {

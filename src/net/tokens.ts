@@ -3,6 +3,7 @@
 import { isToolError, orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { IssuerSettings } from '../core/settings.js';
+import { words } from '../core/text.js';
 import { loadCrypto } from '../files/digest.js';
 import { invalid, type TokenFault, type TokenUser, toUser, type Verified } from './claims.js';
 import type { CreateFetch } from './fetch.js';
@@ -24,19 +25,7 @@ export interface VerifierOptions {
 type KeyOptions = Pick<VerifierOptions, 'createFetch' | 'debug'>;
 
 // Symmetric algorithms would make a published key a secret, and `none` needs no key.
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
+const ALGORITHMS = words('RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519');
 const TYPES = ['at+jwt', 'application/at+jwt', 'jwt'];
 const LEEWAY_SECONDS = 60;
 const MAX_TOKEN = 12 * 1024;

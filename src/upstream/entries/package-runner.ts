@@ -11,48 +11,17 @@ interface Runner {
 
 // The one table of them. `npx-cli.js` is npx where node is named as the command.
 const RUNNERS: readonly Runner[] = [
-  'npx',
-  'npx-cli.js',
-  'npm exec',
-  'npm x',
-  'pnpx',
-  'pnpm dlx',
-  'yarn dlx',
-  'bunx',
-  'bun x',
-  'uvx',
-  'uv tool run',
-  'uv run',
-  'pipx run',
-  'docker run',
-  'docker compose run',
-  'podman run',
-  'nerdctl run',
-  'go run',
-  'deno run',
-  'cargo run',
-  'dotnet run',
-  'dnx',
-  'nix run',
+  ...['npx', 'npx-cli.js', 'npm exec', 'npm x', 'pnpx', 'pnpm dlx', 'yarn dlx', 'bunx', 'bun x'],
+  ...['uvx', 'uv tool run', 'uv run', 'pipx run'],
+  ...['docker run', 'docker compose run', 'podman run', 'nerdctl run'],
+  ...['go run', 'deno run', 'cargo run', 'dotnet run', 'dnx', 'nix run'],
 ].map((text) => {
   const [program = '', ...words] = text.split(' ');
   return { program, words };
 });
 
 // Programs that run another one: the rest of the command line, or a command of a shell.
-const WRAPPERS = new Set([
-  'env',
-  'nice',
-  'ionice',
-  'nohup',
-  'setsid',
-  'time',
-  'timeout',
-  'stdbuf',
-  'sudo',
-  'node',
-  'wsl',
-]);
+const WRAPPERS = new Set('env nice ionice nohup setsid time timeout stdbuf sudo node wsl'.split(' '));
 const SHELLS = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'fish', 'cmd', 'powershell', 'pwsh']);
 const MAX_WRAPPERS = 4;
 

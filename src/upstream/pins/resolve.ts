@@ -6,7 +6,7 @@ import { basename, delimiter, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import type { World } from '../../core/snapshot.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, words } from '../../core/text.js';
 import { removeTree } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { baseEnvironment, findProgram, pathOutside } from '../../process/environment.js';
@@ -39,14 +39,9 @@ export interface Installing {
 }
 
 const LIMIT_MS = 5 * 60_000;
-export const NPM_FLAGS = [
-  '--ignore-scripts',
-  '--no-audit',
-  '--no-fund',
-  '--no-update-notifier',
-  '--loglevel=error',
-  '--fetch-retries=0',
-];
+export const NPM_FLAGS = words(
+  '--ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error --fetch-retries=0',
+);
 
 /** Throws `unavailable` if it cannot be resolved. */
 export async function resolvePackage(wanted: RunPackage, installing: Installing): Promise<Resolved> {
