@@ -6,19 +6,12 @@ import { IDLE_MS, type SharedSessions } from './shared-sessions.js';
 
 type ListingClient = Pick<Client, 'session' | 'sessionEnd'> & { autoMode?: Client['autoMode'] };
 
-export interface AutoModes {
-  /** Returns the mode of a client, if it was decided here. */
-  of(client: ListingClient): AutoMode | undefined;
-  /** Returns the mode of a client that lists tools, also if another server of the fleet decided it. */
-  find(client: Client): Promise<AutoMode | undefined>;
-  /** Decides. */
-  keep(client: Client, mode: AutoMode): Promise<void>;
-}
+export type AutoModes = ReturnType<typeof createAutoModes>;
 
 // Of users without sessions; that which did not list for longest is decided again.
 const MAX_USERS = 1000;
 
-export function createAutoModes(shared: SharedSessions | undefined): AutoModes {
+export function createAutoModes(shared: SharedSessions | undefined) {
   // Without sessions, the clients of a user share one until none of them has listed for as long as a session is kept.
   const users = new Map<string, { readonly mode: AutoMode; readonly at: number }>();
   const remember = (user: string, mode: AutoMode): AutoMode => {
@@ -28,19 +21,22 @@ export function createAutoModes(shared: SharedSessions | undefined): AutoModes {
     return mode;
   };
   const idOf = ({ session }: Client): string => `mode of ${session}`;
-  const of: AutoModes['of'] = (client) => {
+  const of = (client: ListingClient): AutoMode | undefined => {
     if (client.sessionEnd !== 'none') return client.autoMode;
     const known = users.get(client.session);
     return known !== undefined && performance.now() - known.at < IDLE_MS ? known.mode : undefined;
   };
   return {
+    /** Returns the mode of a client, if it was decided here. */
     of,
-    async find(client) {
+    /** Returns the mode of a client that lists tools, also if another server of the fleet decided it. */
+    async find(client: Client): Promise<AutoMode | undefined> {
       if (client.sessionEnd !== 'none') return client.autoMode;
       const mode = shared === undefined ? of(client) : await shared.load(idOf(client)).catch(() => undefined);
       return mode === 'all' || mode === 'search' ? remember(client.session, mode) : undefined;
     },
-    async keep(client, mode) {
+    /** Decides. */
+    async keep(client: Client, mode: AutoMode): Promise<void> {
       client.autoMode = mode;
       if (client.sessionEnd !== 'none') return;
       remember(client.session, mode);

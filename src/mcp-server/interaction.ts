@@ -151,17 +151,13 @@ const APPROVAL_KEY = 'consent';
 // Approvals requested and not answered yet, of a user or of all callers without one; the oldest of these is dropped.
 const MAX_OPEN_APPROVALS = 256;
 
-interface OpenApprovals {
-  request(approval: ApprovalRequest): InputRequiredResult;
-  /** Whether the answer to a request was not used before. */
-  take(nonce: string): Promise<boolean>;
-}
+type OpenApprovals = ReturnType<typeof createOpenApprovals>;
 
-function createOpenApprovals(sign: (state: RequestState) => string, shared?: SharedSessions): OpenApprovals {
+function createOpenApprovals(sign: (state: RequestState) => string, shared?: SharedSessions) {
   // With their users.
   const nonces = new Map<string, string | undefined>();
   return {
-    request(approval) {
+    request(approval: ApprovalRequest): InputRequiredResult {
       const nonce = loadCrypto().randomBytes(16).toString('hex');
       const user = readIdentity(approval.record.principal);
       const own = [...nonces].filter(([, other]) => other === user);
@@ -173,8 +169,8 @@ function createOpenApprovals(sign: (state: RequestState) => string, shared?: Sha
         requestState: sign({ binding: approval.record.binding, nonce }),
       };
     },
-    // In a fleet another server may have asked.
-    take: async (nonce) => shared?.takeOnce(nonce) ?? nonces.delete(nonce),
+    /** Whether the answer to a request was not used before; in a fleet another server may have asked. */
+    take: async (nonce: string): Promise<boolean> => shared?.takeOnce(nonce) ?? nonces.delete(nonce),
   };
 }
 

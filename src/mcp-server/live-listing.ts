@@ -42,11 +42,7 @@ export interface Listings {
   close(): void;
 }
 
-interface UserLists {
-  tools(mode: AutoMode | undefined): LiveListing;
-  watch(): void;
-  close(): void;
-}
+type UserLists = ReturnType<typeof createUserLists>;
 
 // Of users; that which was not used for longest is made again.
 const MAX_LISTINGS = 200;
@@ -96,7 +92,7 @@ interface Followers {
   readonly onError?: ((error: Error) => void) | undefined;
 }
 
-function createUserLists(toolbox: Toolbox, caller: Caller, { announce, onError }: Followers): UserLists {
+function createUserLists(toolbox: Toolbox, caller: Caller, { announce, onError }: Followers) {
   const listings = new Map<AutoMode | undefined, ComparedListing>();
   const others: Record<'resources' | 'prompts', string | undefined> = { resources: undefined, prompts: undefined };
   const compareOthers = async (kind: 'resources' | 'prompts'): Promise<void> => {
@@ -124,15 +120,15 @@ function createUserLists(toolbox: Toolbox, caller: Caller, { announce, onError }
   };
   let soon: NodeJS.Timeout | undefined;
   return {
-    tools(mode) {
+    tools(mode: AutoMode | undefined): LiveListing {
       const listing = listings.get(mode) ?? createLiveListing(toolbox, caller, mode, watchNow);
       listings.set(mode, listing);
       return listing;
     },
-    watch() {
+    watch(): void {
       soon ??= setTimeout(watchNow, WATCH_AFTER_MS).unref();
     },
-    close() {
+    close(): void {
       isClosed = true;
       clearTimeout(soon);
       unwatch?.();

@@ -5,7 +5,7 @@ import { spec } from '../../test/support/spec.js';
 import type { JsonSchema } from '../core/schema.js';
 import { createToolbox } from '../toolbox.js';
 import { createListings } from './live-listing.js';
-import { createListingPages } from './pages.js';
+import { createPageReader } from './pages.js';
 
 const createPages = (count: number, inputSchema: JsonSchema) => {
   const tools = Array.from({ length: count }, (_, at) => ({
@@ -14,11 +14,11 @@ const createPages = (count: number, inputSchema: JsonSchema) => {
     inputSchema,
     execute: () => 'ok',
   }));
-  const pages = createListingPages({ name: 'wield' });
+  const readPage = createPageReader({ name: 'wield' });
   const listing = createListings(createToolbox({ tools })).of(undefined);
   return {
     read: (cursor: string | undefined, isNewer: boolean, withApps: boolean) =>
-      pages.read(listing, cursor, isNewer, withApps),
+      readPage(listing, cursor, isNewer, withApps),
   };
 };
 

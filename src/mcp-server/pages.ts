@@ -6,17 +6,6 @@ import type { Listing } from './listing.js';
 import type { LiveListing } from './live-listing.js';
 import { projectOutputSchema } from './result.js';
 
-export interface Page {
-  readonly from: number;
-  readonly to: number;
-  readonly nextCursor: string | undefined;
-}
-
-export interface ListingPages {
-  /** Returns the result of `tools/list` as JSON, for a client that may show MCP Apps. Throws a `RpcError`. */
-  read(listing: LiveListing, cursor: string | undefined, isNewer: boolean, withApps: boolean): Promise<Buffer>;
-}
-
 /** How long clients may cache a result. */
 export interface CacheHint {
   readonly ttlMs: number;
@@ -30,7 +19,7 @@ export const CACHE_HINT: CacheHint = { ttlMs: 5000, cacheScope: 'private' };
 const PAGE_SIZE = 1000;
 
 /** Throws a `RpcError` if the cursor is not one of this listing. */
-export function pageAt(cursor: string | undefined, length: number): Page {
+export function pageAt(cursor: string | undefined, length: number) {
   const from = cursor === undefined ? 0 : Number(/^from:(\d{1,9})$/.exec(cursor)?.[1] ?? Number.NaN);
   if (Number.isNaN(from) || (from > 0 && from >= length))
     throw new RpcError(ERROR.invalidParams, 'invalid cursor; list again without one');
@@ -44,31 +33,35 @@ export function toPage(member: string, all: readonly object[], cursor: string | 
   return { [member]: all.slice(from, to), nextCursor };
 }
 
-// Serialising 1,000 small tools takes 3 ms, writing the bytes 0.3 ms; a listing is replaced when the catalog, the rules or
-// the trust of the workspace change.
-export function createListingPages(info: object): ListingPages {
+/** Returns a function that reads the result of `tools/list` as JSON, for a client that may show MCP Apps. It throws a `RpcError`. */
+export function createPageReader(info: object) {
+  // Serialising 1,000 small tools takes 3 ms, writing the bytes 0.3 ms; a listing is replaced when the catalog, the rules or
+  // the trust of the workspace change.
   const bytes = new WeakMap<Listing, Map<string, Promise<Buffer>>>();
-  return {
-    async read(listing, cursor, isNewer, withApps) {
-      // All pages of a client come from one listing if possible.
-      const listed = (cursor === undefined ? undefined : listing.newest()) ?? (await listing.read());
-      const tools = withApps ? listed.withApps : listed.tools;
-      const page = pageAt(cursor, tools.length);
-      const pages = bytes.get(listed) ?? new Map<string, Promise<Buffer>>();
-      bytes.set(listed, pages);
-      const key = `${page.from} ${isNewer} ${tools === listed.tools}`;
-      const known = pages.get(key) ?? toBytes(tools, page, isNewer, info);
-      // Cursors can name any position, but only those that a page announced are kept.
-      if (page.from % PAGE_SIZE === 0) pages.set(key, known);
-      return known;
-    },
+  return async (
+    listing: LiveListing,
+    cursor: string | undefined,
+    isNewer: boolean,
+    withApps: boolean,
+  ): Promise<Buffer> => {
+    // All pages of a client come from one listing if possible.
+    const listed = (cursor === undefined ? undefined : listing.newest()) ?? (await listing.read());
+    const tools = withApps ? listed.withApps : listed.tools;
+    const page = pageAt(cursor, tools.length);
+    const pages = bytes.get(listed) ?? new Map<string, Promise<Buffer>>();
+    bytes.set(listed, pages);
+    const key = `${page.from} ${isNewer} ${tools === listed.tools}`;
+    const known = pages.get(key) ?? toBytes(tools, page, isNewer, info);
+    // Cursors can name any position, but only those that a page announced are kept.
+    if (page.from % PAGE_SIZE === 0) pages.set(key, known);
+    return known;
   };
 }
 
 // Tool by tool, in turns: those of a large OpenAPI document have megabytes.
 async function toBytes(
   tools: Listing['tools'],
-  { from, to, nextCursor }: Page,
+  { from, to, nextCursor }: ReturnType<typeof pageAt>,
   isNewer: boolean,
   info: object,
 ): Promise<Buffer> {

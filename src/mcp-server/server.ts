@@ -11,7 +11,7 @@ import { type Identity, toCaller } from './identity.js';
 import { createListings, type Listings } from './live-listing.js';
 import { findParamsFault, metaOf, PARAM_SHAPES, type Params, type RequestId, type RequestMessage } from './message.js';
 import { createOperations, endOperation } from './operation.js';
-import { CACHE_HINT, type CacheHint, createListingPages } from './pages.js';
+import { CACHE_HINT, type CacheHint, createPageReader } from './pages.js';
 import { type Channel, type RequestScope, toLogListener, toScope } from './request.js';
 import { createListen, createResourceHandlers } from './resources.js';
 import type { SharedSessions } from './shared-sessions.js';
@@ -81,7 +81,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   const calls = createToolCalls({ toolbox, listings, modes, ready: options.ready, shared: options.shared });
   const tasks = options.shared === undefined ? createTasks(calls.call) : undefined;
   const info = { name: 'wield', version: options.version };
-  const pages = createListingPages(info);
+  const readPage = createPageReader(info);
   const listeners = createListen(toolbox, listings, modes);
   const resources = createResourceHandlers(toolbox, calls);
   const skills = createSkillHandlers(toolbox);
@@ -92,7 +92,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   };
   const listTools = async (cursor: string | undefined, { client, identity, isNewer, capabilities }: RequestScope) => {
     const read = (mode: AutoMode | undefined) =>
-      pages.read(listings.of(identity, mode), cursor, isNewer, showsApps(capabilities));
+      readPage(listings.of(identity, mode), cursor, isNewer, showsApps(capabilities));
     const mode = await modes.find(client);
     const page = await read(mode);
     const decided = mode === undefined ? listings.of(identity).autoMode() : undefined;

@@ -10,19 +10,11 @@ import { isRequest, type Message, PARAM_SHAPES, toMessage } from './message.js';
 import { isStored, Session, type SessionsOptions } from './session.js';
 import { IDLE_MS } from './shared-sessions.js';
 
-export interface Sessions {
-  /** Handles a request of the older protocol version; `body` is its parsed body. */
-  handle(exchange: Exchange, body: unknown): Promise<void>;
-  /** Notifies the clients of a user of a changed list. */
-  announce(change: ListChange): void;
-  close(): void;
-}
-
 const MAX_SESSIONS = 2048;
 const MAX_OF_USER = 256;
 const MAX_BATCH = 100;
 
-export function createSessions(options: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions) {
   const { shared } = options;
   const { sessions, drop, makeRoom } = createTable();
   const begin = async (exchange: Exchange, message: Message): Promise<void> => {
@@ -68,7 +60,8 @@ export function createSessions(options: SessionsOptions): Sessions {
   });
 
   return {
-    async handle(exchange, body) {
+    /** Handles a request of the older protocol version; `body` is its parsed body. */
+    async handle(exchange: Exchange, body: unknown): Promise<void> {
       const id = exchange.header('mcp-session-id');
       if (id === undefined) {
         const message = toMessage(body);
@@ -78,11 +71,12 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (shared !== undefined && !sessions.has(id) && !(await isReached(exchange, () => restore(id)))) return;
       return use(exchange, body, id);
     },
-    announce(change) {
+    /** Notifies the clients of a user of a changed list. */
+    announce(change: ListChange): void {
       const user = identityKey(change.identity);
       for (const session of sessions.values()) if (session.user === user) session.announceChange(change);
     },
-    close() {
+    close(): void {
       for (const id of [...sessions.keys()]) drop(id);
     },
   };

@@ -39,13 +39,7 @@ export interface SuspendableCall {
   expectInput(): () => void;
 }
 
-export interface SuspendedCalls {
-  /** Runs a call until it ends or needs input. */
-  start(request: CallRequest, run: (call: SuspendableCall) => Promise<ToolResult>): Promise<CallOutcome>;
-  /** Resumes the call with this nonce. Returns undefined if there is none, or the request is for another call. */
-  resume(request: CallRequest, nonce: string): Promise<CallOutcome> | undefined;
-  close(): void;
-}
+export type SuspendedCalls = ReturnType<typeof createSuspendedCalls>;
 
 interface PendingInput {
   readonly request: InputRequest;
@@ -79,7 +73,7 @@ const TOGETHER_MS = 20;
 // How long a request waits for others of the same time: deciding on one may load code, or ask the user.
 const EXPECTED_MS = 500;
 
-export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) => string): SuspendedCalls {
+export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) => string) {
   const suspended = new Map<string, { readonly call: RunningCall; readonly timer: NodeJS.Timeout }>();
 
   const take = (nonce: string): RunningCall | undefined => {
@@ -107,7 +101,8 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
     untilEndOrInput(call, request, () => suspend(call));
 
   return {
-    start(request, run) {
+    /** Runs a call until it ends or needs input. */
+    start(request: CallRequest, run: (call: SuspendableCall) => Promise<ToolResult>): Promise<CallOutcome> {
       const call: RunningCall = {
         session: request.scope.client.session,
         binding: () => request.binding(),
@@ -136,7 +131,8 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
       call.result.catch(() => {});
       return proceed(call, request);
     },
-    resume(request, nonce) {
+    /** Resumes the call with this nonce. Returns undefined if there is none, or the request is for another call. */
+    resume(request: CallRequest, nonce: string): Promise<CallOutcome> | undefined {
       // IDN-4: that of another user stays as it is.
       if (suspended.get(nonce)?.call.session !== request.scope.client.session) return undefined;
       const call = take(nonce)!;
@@ -153,7 +149,7 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
       call.sent.clear();
       return proceed(call, request);
     },
-    close() {
+    close(): void {
       for (const nonce of [...suspended.keys()]) {
         const call = take(nonce)!;
         abandon(call);

@@ -11,22 +11,8 @@ import { Task } from './task.js';
 
 /** Runs a call to its end; questions go through the scope. */
 type CallNow = (params: Params, scope: RequestScope) => Promise<object>;
-type Handler = (params: Params, scope: RequestScope) => Promise<object>;
 
-export interface Tasks {
-  /** Answers a call that may become a task: with its handle, or the result of a call that ends at once. */
-  readonly start: Handler;
-  readonly get: Handler;
-  readonly cancel: Handler;
-  readonly update: Handler;
-  readonly result: Handler;
-  readonly list: Handler;
-  /** Whether a task of a session runs; one that waits for an answer does not. */
-  isRunning(session: string): boolean;
-  /** Ends the tasks of a session, which nobody can ask for any more. */
-  endSession(session: string): void;
-  close(): void;
-}
+export type Tasks = ReturnType<typeof createTasks>;
 
 // A call of the newer version that takes longer becomes a task.
 const TASK_AFTER_MS = 2000;
@@ -36,7 +22,7 @@ const MAX_TTL_MS = 24 * 60 * 60_000;
 const MAX_TASKS = 256;
 const MAX_TASKS_PER_SESSION = 64;
 
-export function createTasks(call: CallNow): Tasks {
+export function createTasks(call: CallNow) {
   // In the order of creation.
   const tasks = new Map<string, Task>();
   const of = (session: string): Task[] => [...tasks.values()].filter((task) => task.session === session);
@@ -58,7 +44,8 @@ export function createTasks(call: CallNow): Tasks {
     throw new RpcError(ERROR.invalidParams, 'task not found: it expired, or belongs to another client');
   };
   return {
-    async start(params, scope) {
+    /** Answers a call that may become a task: with its handle, or the result of a call that ends at once. */
+    async start(params: Params, scope: RequestScope): Promise<object> {
       const fault = scope.isNewer ? undefined : findParamsFault(PARAM_SHAPES.task, params);
       if (fault !== undefined) throw new RpcError(ERROR.invalidParams, `Invalid tools/call request: ${fault}`);
       const hasRoom = makeRoom(scope.client.session);
@@ -77,40 +64,42 @@ export function createTasks(call: CallNow): Tasks {
       task.discard();
       return task.outcome();
     },
-    async get(params, scope) {
+    async get(params: Params, scope: RequestScope): Promise<object> {
       assertTasks(scope);
       const task = find(params, scope);
       return scope.isNewer ? task.toDetailed() : task.toOlder();
     },
-    async cancel(params, scope) {
+    async cancel(params: Params, scope: RequestScope): Promise<object> {
       assertTasks(scope);
       const task = find(params, scope);
       if (!scope.isNewer && task.isEnded) throw new RpcError(ERROR.invalidParams, `the task is ${task.status} already`);
       task.cancel();
       return scope.isNewer ? {} : task.toOlder();
     },
-    async update(params, scope) {
+    async update(params: Params, scope: RequestScope): Promise<object> {
       assertTasks(scope);
       find(params, scope).answer(params.inputResponses);
       return {};
     },
-    async result(params, scope) {
+    async result(params: Params, scope: RequestScope): Promise<object> {
       const task = find(params, scope);
       const related = { [META.relatedTask]: { taskId: task.id } };
       await untilEnded(task, related, scope);
       const result = task.outcome() as { readonly _meta?: object };
       return { ...result, _meta: { ...result._meta, ...related } };
     },
-    async list(params, scope) {
+    async list(params: Params, scope: RequestScope): Promise<object> {
       const all = of(scope.client.session).map((task) => task.toOlder());
       const { from, to, nextCursor } = pageAt(params.cursor as string | undefined, all.length);
       return { tasks: all.slice(from, to), nextCursor };
     },
-    isRunning: (session) => of(session).some(({ status }) => status === 'working'),
-    endSession(session) {
+    /** Whether a task of a session runs; one that waits for an answer does not. */
+    isRunning: (session: string): boolean => of(session).some(({ status }) => status === 'working'),
+    /** Ends the tasks of a session, which nobody can ask for any more. */
+    endSession(session: string): void {
       for (const task of of(session)) task.discard();
     },
-    close() {
+    close(): void {
       for (const task of tasks.values()) task.discard();
     },
   };
