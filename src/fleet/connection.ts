@@ -6,7 +6,7 @@ import type { Redis, RedisOptions } from 'ioredis';
 import { pause } from '../core/async.js';
 import { isToolError, ToolError } from '../core/error.js';
 import { redactKnown } from '../core/redact.js';
-import { decodeUri, sanitize } from '../core/text.js';
+import { decodeUri, quoteWord, sanitize } from '../core/text.js';
 import { settlesWithin } from '../core/time-limit.js';
 import type { FleetNames } from './names.js';
 
@@ -203,17 +203,13 @@ export function toInstallCommand(root: string): string {
   const modules = dirname(root);
   const place = dirname(modules);
   // A checkout.
-  if (basename(modules) !== 'node_modules') return `npm install --no-save --prefix ${quote(root)} ${PACKAGES}`;
+  if (basename(modules) !== 'node_modules') return `npm install --no-save --prefix ${quoteWord(root)} ${PACKAGES}`;
   if (/[/\\]_npx[/\\]/.test(modules))
     return `npx --package wield ${PACKAGES.replace(/^| /g, ' --package ').trim()} wield`;
   // npm keeps global packages in PREFIX/lib/node_modules.
   if (basename(place) === 'lib' && !existsSync(join(place, 'package.json')))
-    return `npm install --global --prefix ${quote(dirname(place))} ${PACKAGES}`;
-  return `npm install --prefix ${quote(place)} ${PACKAGES}`;
-}
-
-function quote(path: string): string {
-  return /^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+    return `npm install --global --prefix ${quoteWord(dirname(place))} ${PACKAGES}`;
+  return `npm install --prefix ${quoteWord(place)} ${PACKAGES}`;
 }
 
 // ioredis repeats no password, but a server or a proxy might.
