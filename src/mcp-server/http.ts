@@ -8,6 +8,7 @@ import { count } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { findClient } from '../net/client-address.js';
 import { ERROR, RpcError } from '../net/mcp.js';
+import type { PageRequest, PageResponse } from '../net/page.js';
 import { findHeaderMismatch } from '../net/param-headers.js';
 import { type AccessOptions, authenticate, checkHost, findMetadata, type Refusal } from './access.js';
 import { type ApprovalsOptions, isApprovalPath, serveApprovals } from './approvals.js';
@@ -33,21 +34,6 @@ export interface HttpOptions extends Pick<McpServerOptions, 'version' | 'onError
   readonly pages?: { readonly path: string; answer(request: PageRequest): Promise<PageResponse> };
   /** Whether calls can be served now, for `/readyz`; without it they always can. */
   readonly isReady?: () => Promise<boolean>;
-}
-
-/** A request of a browser. */
-export interface PageRequest {
-  readonly method: string;
-  /** Path and query. */
-  readonly target: string;
-  readonly cookie: string | undefined;
-}
-
-/** The answer to a browser. */
-export interface PageResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
 }
 
 /** An MCP server over HTTP. */

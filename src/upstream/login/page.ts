@@ -1,10 +1,6 @@
 // What browsers are shown during logins.
 
-export interface PageResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
+import type { PageResponse } from '../../net/page.js';
 
 // No other site may show it in a frame: a click there would confirm a login here.
 const HEADERS = {

@@ -5,10 +5,11 @@ import { quoteOutside } from '../../core/text.js';
 import { classifyHost } from '../../net/address.js';
 import { isSecret } from '../../net/bearer.js';
 import type { CreateFetch } from '../../net/fetch.js';
+import type { PageRequest, PageResponse } from '../../net/page.js';
 import { describeServer } from '../entries/mask.js';
 import type { Identify } from './identify.js';
 import { createLinks, createOneTime, createSecret, LINK_MS, type LoginLink, type WantedLogin } from './links.js';
-import { type PageResponse, toPage, toRedirect } from './page.js';
+import { toPage, toRedirect } from './page.js';
 import { startLogin } from './steps.js';
 import type { LoginUser } from './user.js';
 
@@ -18,14 +19,6 @@ export interface LoginPagesOptions {
   readonly now: () => number;
   readonly identify: Identify;
   readonly createFetch: CreateFetch;
-}
-
-/** A request for a page. */
-export interface PageRequest {
-  readonly method: string;
-  /** Path and query. */
-  readonly target: string;
-  readonly cookie: string | undefined;
 }
 
 export interface LoginPages {
