@@ -148,6 +148,27 @@ describe('what runs', () => {
     expect(await print(workspace, 'cat ~/private/*/key bin/key', 'workdir', { env })).not.toContain(CANARY);
   });
 
+  const protectedNames = ['.vscode', 'AGENTS.md', 'tools', 'own', '.idea', 'v/bin'];
+  const tables = '[sandbox.tight]\nread = ["."]\nwrite = ["."]\n';
+  for (const profile of ['read-only', 'workdir', 'no-network', 'tight']) {
+    const title = `does not open what links with protected names lead to, in the profile ${profile}`;
+    specIf(WORKS, NO_BUBBLEWRAP, 'EXE-74 EXE-81', title, async () => {
+      const workspace = createWorkspace();
+      workspace.config(`paths = ["own", "..."]\n${tables}`);
+      const { home } = workspace;
+      for (const name of ['a/key', 'b', 'c/key', 'd/key', 'e/key', 'f/key']) writeIn(home, `.ssh/${name}`, CANARY);
+      for (const name of ['.npm/x', '.cache/x']) writeIn(home, name, '');
+      workspace.write('v/pyvenv.cfg', '');
+      const targets = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => join(home, '.ssh', name));
+      for (const [at, name] of protectedNames.entries()) symlinkSync(targets[at]!, join(workspace.dir, name));
+      symlinkSync(home, join(workspace.dir, '.zed'));
+      symlinkSync('/run', join(workspace.dir, '.fleet'));
+      const body = 'cat ~/.ssh/* ~/.ssh/*/key */key .vscode/* own/* AGENTS.md; ls -a ~ /run/* .zed .fleet';
+      const printed = await print(workspace, `${body}\nls -d /run/*/* && echo opened`, profile);
+      for (const shown of [CANARY, '.config', 'opened']) expect(printed).not.toContain(shown);
+    });
+  }
+
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-82', 'is open below /tmp, as interpreter, module, server and program', async () => {
     const workspace = createModuleWorkspace();
     const root = mkdtempSync(join(tmpdir(), 'wield ä '));

@@ -60,7 +60,11 @@ export function toRules({ profile, open, expose = [], state = [] }: RuleOptions)
     set('read', profile.shown);
   } else set('read', read.filter(isNamed));
   if (write !== 'all') set('write', write.filter(isNamed));
-  set('read', profile.guarded);
+  // EXE-74: a link with a protected name must not open what it leads to.
+  set(
+    'read',
+    profile.guarded.filter((path) => accessTo(rules, path) === 'write'),
+  );
   set('hidden', profile.secrets);
   // A table that lets a directory be written means the programs in it, too.
   if (read === 'all')
