@@ -95,10 +95,22 @@ describe('a home', () => {
       expect(printed).not.toContain(CANARY);
       expect(existsSync(join(repository, 'packages/a/made'))).toBe(true);
       expect(await call(join(home, 'src/tree'), 'git log --oneline')).toContain('first');
-      // A file that a tool left does not open another repository.
-      rmSync(join(home, 'src/tree'), { recursive: true });
-      writeIn(home, 'src/tree/.git', `gitdir: ${join(repository, '.git')}\n`);
-      expect(await call(join(home, 'src/tree'), 'git log --oneline; ls ../app/.git')).not.toContain('first');
+      // Files that a tool left do not open another repository.
+      const tree = join(home, 'src/tree');
+      const forged = {
+        'names the repository': { '.git': `gitdir: ${join(repository, '.git')}\n` },
+        'has a directory that names it': {
+          '.git': 'gitdir: g\n',
+          'g/gitdir': `${join(tree, '.git')}\n`,
+          'g/commondir': `${join(repository, '.git')}\n`,
+        },
+      };
+      for (const [how, files] of Object.entries(forged)) {
+        rmSync(tree, { recursive: true });
+        for (const [name, text] of Object.entries(files)) writeIn(tree, name, text);
+        const attempt = 'git log --oneline; git --git-dir ../app/.git log --oneline; ls ../app/.git';
+        expect([how, await call(tree, attempt)]).not.toEqual([how, expect.stringMatching(/first|HEAD/)]);
+      }
     },
   );
 });

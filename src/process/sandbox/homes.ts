@@ -144,7 +144,9 @@ export function findGitDirectories(project: string): readonly string[] {
   if (!isLinked && (named === undefined || realPath(resolve(directory, named.trim())) !== project)) return [];
   const common = readSmall(join(directory, 'commondir'));
   const shared = common === undefined ? undefined : realPath(resolve(directory, common.trim()));
-  return [directory, ...(shared === undefined || !isRepository(shared) ? [] : [shared])];
+  // A repository contains the directories of its work trees; anyone can write a file that names another repository.
+  const isShared = shared !== undefined && dirname(directory) === join(shared, 'worktrees') && isRepository(shared);
+  return isShared ? [directory, shared] : [directory];
 }
 
 function readPointer(file: string, project: string): string | undefined {
