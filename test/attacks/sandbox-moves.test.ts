@@ -66,6 +66,21 @@ describe('a secret of the workdir', () => {
     expect(await callAll(workspace, ['cat many/599/z/.env', 'mv many/599 m; cat m/z/.env'])).not.toContain(CANARY);
   });
 
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-71 EXE-80', 'is not uncovered by a new repository in the workdir', async () => {
+    const workspace = createWorkspace();
+    workspace.write('.env', CANARY);
+    mkdirSync(join(workspace.dir, '.git'));
+    workspace.config(`[sandbox.table]\nread = ["/", "${workspace.dir}"]\n`);
+    const workdir = join(workspace.dir, 'packages/a');
+    const toolbox = workspace.toolbox({ workdir });
+    for (const body of ['mkdir .git ../.git', 'cat ../../.env']) {
+      writeIn(workdir, '.agents/tools/attack', shellScript(`${body}\ntrue`, '@sandbox table'), 0o755);
+      const result = await toolbox.call('attack', {});
+      expect([result.error, textOf(result).includes(CANARY)]).toEqual([undefined, false]);
+    }
+    expect(existsSync(join(workdir, '.git'))).toBe(true);
+  });
+
   specIf.thorough(
     WORKS,
     NO_BUBBLEWRAP,

@@ -126,13 +126,14 @@ function toInstallation(path: string, homes: readonly string[]): string[] {
   return isOfUser ? [path, libraries] : [prefix];
 }
 
-/** Returns the repository around a workdir; the workdir itself if there is none, or if that is a home. */
-export function findProject(workdir: string, homes: readonly string[]): string {
-  for (let at = workdir; at !== dirname(at); at = dirname(at)) {
-    if (homes.some((home) => isWithin(at, home))) return workdir;
-    if (statOrNothing(join(at, '.git')) !== undefined) return at;
+/** Returns the repositories around a workdir, the closest first; the workdir itself if there is none, or if that is a home. */
+export function findProjects(workdir: string, homes: readonly string[]): readonly [string, ...string[]] {
+  const found: string[] = [];
+  for (let at = workdir; at !== dirname(at) && !homes.some((home) => isWithin(at, home)); at = dirname(at)) {
+    if (statOrNothing(join(at, '.git')) !== undefined) found.push(at);
   }
-  return workdir;
+  const [closest = workdir, ...others] = found;
+  return [closest, ...others];
 }
 
 /** Returns the git directories that belong to a work tree and are elsewhere. They name the work tree, too. */

@@ -24,7 +24,7 @@ import {
   findGitDirectories,
   findHomes,
   findPrograms,
-  findProject,
+  findProjects,
   type HomeContext,
   listSettings,
   toInstallations,
@@ -96,7 +96,7 @@ export async function planSandbox(
   const profile = resolveProfiles(applied, settings, { workdir, home, homes, secrets, guarded, remembered, now });
   const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
   const states = await probeBackends(world, wieldHome, workdir);
-  const project = findProject(workdir, homes);
+  const [project] = findProjects(workdir, homes);
   const places = { home, homes: profile.homes, workdir, path: target.environment.PATH, now };
   const open = {
     project: [project, workdir],
@@ -222,7 +222,8 @@ function toSearch(
   const denied = tables.flatMap(({ deny = [] }) => deny.map((path) => toPath(path, { workdir, home })));
   const closed = homes.includes(workdir) ? (listSettings(workdir, now) ?? []) : [];
   const skipped = [...denied, ...homes, ...closed].filter((path) => path !== workdir);
-  return { root: isListed ? workdir : findProject(workdir, homes), skipped, places };
+  // The outermost repository: a process may have made one in its workdir.
+  return { root: isListed ? workdir : findProjects(workdir, homes).at(-1)!, skipped, places };
 }
 
 const ALWAYS = /^(?:PATH|HOME|USER|LANG|TERM|TZ|TMPDIR|LC_.*|WIELD_.*|OCTOMIND_.*)$/;
