@@ -114,6 +114,59 @@ describe('a secret of the workdir', () => {
   });
 });
 
+describe('a link with the name of a secret', () => {
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-80 EXE-82', 'hides nothing that runs, and nothing in other projects', async () => {
+    const workspace = createWorkspace();
+    const { home } = workspace;
+    const interpreter = join(home, 'installed/bin/run');
+    writeIn(home, 'installed/bin/run', '#!/bin/sh\nexec sh "$@"\n', 0o755);
+    writeIn(home, 'installed/lib/x', '');
+    writeIn(home, 'other/data/file', 'kept');
+    writeIn(home, 'other/file', 'kept');
+    const sandboxed = (body: string) => shellScript(body, '@sandbox workdir');
+    writeIn(home, 'other/.agents/tools/attack', sandboxed('cat data/file file'), 0o755);
+    const targets = ['$(readlink -f /bin/sh)', '$(readlink -f $(which cat))', '/usr', '/etc', '/', '.', interpreter];
+    const links = [...targets, '~/other/data', '~/other/file'].map((target, at) => `ln -s ${target} .env.${at}`);
+    workspace.script('attack', sandboxed(links.join('\n')));
+    workspace.script('own', sandboxed('cat plain').replace('/bin/sh', interpreter));
+    workspace.write('plain', 'plain');
+    const toolbox = workspace.toolbox();
+    const print = async (name: string) => textOf(await toolbox.call(name, {}));
+    expect(await print('attack')).toBe('');
+    // The second one finds the links, and remembers what they lead to.
+    for (const removed of ['', 'rm .env.*']) {
+      workspace.script('attack', sandboxed(`${removed}\ncat /etc/passwd plain`));
+      expect([removed, await print('attack'), await print('own')]).toEqual([
+        removed,
+        expect.stringMatching(/:\nplain$|\nplain$/),
+        'plain',
+      ]);
+    }
+    const other = workspace.toolbox({ workdir: join(home, 'other') });
+    expect(textOf(await other.call('attack', {}))).toBe('keptkept');
+  });
+
+  specIf(
+    WORKS,
+    NO_BUBBLEWRAP,
+    'EXE-80 CLI-14',
+    'is named by doctor once it was removed, and can be forgotten',
+    async () => {
+      const workspace = createWorkspace();
+      workspace.write('conf/values', 'text');
+      symlinkSync('conf/values', join(workspace.dir, '.env'));
+      const attempt = 'rm -f .env; cat conf/values; true';
+      for (let at = 0; at < 2; at++) expect(await callAll(workspace, [attempt])).not.toContain('text');
+      const { warnings } = JSON.parse((await wield(workspace, ['doctor', '--json'])).stdout);
+      const { hint } = warnings.find(({ path }: { path: string }) => path.endsWith('conf/values'));
+      const [, command] = /: (rm .+)$/.exec(hint)!;
+      execFileSync('sh', ['-c', command!]);
+      expect(await callAll(workspace, [attempt])).toContain('text');
+      expect((await wield(workspace, ['doctor'])).stdout).not.toContain('conf/values');
+    },
+  );
+});
+
 function writeIn(root: string, name: string, text: string, mode = 0o644): void {
   mkdirSync(dirname(join(root, name)), { recursive: true });
   writeFileSync(join(root, name), text, { mode });

@@ -35,7 +35,7 @@ import { type BackendState, probeBackends } from './probe.js';
 import { resolveProfiles, toPath } from './profile.js';
 import { isVisible, toRules } from './rules.js';
 import { seatbeltLauncher } from './seatbelt.js';
-import { findGuarded, findSecrets, readLinks, toLinkFiles } from './secrets.js';
+import { findGuarded, findSecrets, hidesTarget, readLinks, toLinkFiles } from './secrets.js';
 import { noSandbox } from './text.js';
 import { walk } from './walk.js';
 
@@ -91,12 +91,14 @@ export async function planSandbox(
   const found = await walk(search, now);
   const remembered = readLinks(wieldHome, now);
   const ofHome = home === undefined ? [] : (listSettings(home, now) ?? []);
-  const secrets = findSecrets({ wieldHome, found, ofHome, remembered, now });
+  const projects = findProjects(workdir, homes);
+  const ofProject = { workdir, root: projects.at(-1)! };
+  const secrets = findSecrets({ ...ofProject, wieldHome, found, ofHome, remembered, now });
   const guarded = findGuarded(workdir, found, settings.places);
   const profile = resolveProfiles(applied, settings, { workdir, home, homes, secrets, guarded, remembered, now });
   const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
   const states = await probeBackends(world, wieldHome, workdir);
-  const [project] = findProjects(workdir, homes);
+  const [project] = projects;
   const places = { home, homes: profile.homes, workdir, path: target.environment.PATH, now };
   const open = {
     project: [project, workdir],
@@ -110,7 +112,7 @@ export async function planSandbox(
     rules: toRules({ profile, open, expose, state: target.state }),
     hiddenFile: join(wieldHome, 'cache', 'hidden'),
   };
-  const links = found.secrets.filter(({ path, real }) => path !== real);
+  const links = found.secrets.filter((one) => one.path !== one.real && hidesTarget(one, ofProject));
   const shown = {
     profile: name,
     read: profile.read,
@@ -206,7 +208,8 @@ function toLauncher(
 
 // EXE-82: what runs can be read wherever it is.
 function findExposed(code: readonly string[], rules: SandboxRules, homes: readonly string[]): string[] {
-  const paths = code.flatMap((path) => toInstallations(path, homes));
+  // A program by itself, too: a link of a project may hide it in its installation.
+  const paths = code.flatMap((path) => [realPath(path) ?? path, ...toInstallations(path, homes)]);
   const isHome = (path: string): boolean => [...homes, ...TEMPORARY, RUN].some((home) => isWithin(path, home));
   return [...new Set(paths)].filter((path) => !isVisible(rules, path) && !isHome(path));
 }

@@ -3,11 +3,13 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isRecord } from '../../core/json.js';
+import type { World } from '../../core/snapshot.js';
 import { digestParts } from '../../files/digest.js';
-import { readStateFile } from '../../files/read.js';
+import { readStateFile, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { SYSTEM_BIN } from '../environment.js';
 import { createDirectoryCache } from './directory-cache.js';
+import { findHomes, findProjects } from './homes.js';
 import { type Found, type FoundPath, findLinked } from './walk.js';
 
 const OF_SYSTEM = [
@@ -35,7 +37,10 @@ const OF_WORKDIR = ['skills', 'tools'];
 
 export interface SecretSearch {
   readonly wieldHome: string;
-  readonly found: Found;
+  readonly workdir: string;
+  /** The outermost directory that is searched for secrets of the workdir. */
+  readonly root: string;
+  readonly found: Pick<Found, 'secrets' | 'directories'>;
   /** Files of the home whose other names are secrets, too. */
   readonly ofHome: readonly string[];
   readonly remembered: readonly RememberedLink[];
@@ -43,11 +48,29 @@ export interface SecretSearch {
 }
 
 /** Returns the canonical paths of secrets that exist. */
-export function findSecrets({ wieldHome, found, ofHome, remembered, now }: SecretSearch): readonly string[] {
-  const links = remembered.filter(({ kind }) => kind === 'secret').map(({ real }) => real);
-  const paths = realPaths([wieldHome, ...OF_SYSTEM, ...links]);
-  const own = found.secrets.map(({ real }) => real);
-  return [...new Set([...paths, ...own, ...findLinked([...paths, ...own, ...ofHome], found.directories, now)])];
+export function findSecrets(search: SecretSearch): readonly string[] {
+  const { wieldHome, found, ofHome, remembered, now } = search;
+  const own = [...found.secrets, ...remembered.filter((link) => isOfProject(link, search))];
+  const hidden = own.filter((one) => hidesTarget(one, search)).map(({ real }) => real);
+  const paths = realPaths([wieldHome, ...OF_SYSTEM]);
+  const links = realPaths(hidden);
+  return [...new Set([...paths, ...links, ...findLinked([...paths, ...links, ...ofHome], found.directories, now)])];
+}
+
+type Project = Pick<SecretSearch, 'workdir' | 'root'>;
+
+// EXE-80: a link hides something only in the project that it was found in, as long as it existed.
+function isOfProject({ kind, path }: RememberedLink, { root }: Project): boolean {
+  return kind === 'secret' && isWithin(root, path);
+}
+
+const PROGRAMS_OF_SYSTEM = /^\/(?:usr\/(?:local\/)?)?(?:s?bin|lib\w*)\/|^\/nix\//;
+
+/** Whether a secret is hidden: by a link, neither the workdir nor programs, and of other places only files (EXE-80). */
+export function hidesTarget({ path, real }: FoundPath, { workdir, root }: Project): boolean {
+  if (path === real) return true;
+  if (isWithin(root, real)) return !isWithin(real, workdir);
+  return !PROGRAMS_OF_SYSTEM.test(real) && statOrNothing(real)?.isDirectory() !== true;
 }
 
 /** Returns the existing files of a workdir that make wield and other programs run code later. */
@@ -69,6 +92,8 @@ export interface RememberedLink {
   readonly kind: 'secret' | 'deny';
   readonly path: string;
   readonly real: string;
+  /** Where it is remembered, if it is. */
+  readonly file?: string;
 }
 
 const directoryOf = (wieldHome: string): string => join(wieldHome, 'hidden-links');
@@ -78,10 +103,25 @@ export function readLinks(wieldHome: string, now: number): readonly RememberedLi
   return listLinks(directoryOf(wieldHome), now) ?? [];
 }
 
+/** Returns the links that hide something in a workdir although they were removed. */
+export function findRemovedLinks(
+  directory: string,
+  { world, wieldHome }: { readonly world: World; readonly wieldHome: string },
+): readonly RememberedLink[] {
+  const workdir = realPath(directory) ?? directory;
+  const project = { workdir, root: findProjects(workdir, findHomes(world.home)).at(-1)! };
+  const isRemoved = ({ path, real }: RememberedLink): boolean =>
+    realPath(path) !== real && statOrNothing(real) !== undefined;
+  return readLinks(wieldHome, world.now()).filter(
+    (link) => isOfProject(link, project) && hidesTarget(link, project) && isRemoved(link),
+  );
+}
+
 const listLinks = createDirectoryCache((directory): readonly RememberedLink[] =>
   readdirSync(directory).flatMap((name) => {
-    const link: unknown = JSON.parse(readStateFile(join(directory, name)) ?? 'null');
-    return isRecord(link) ? [link as unknown as RememberedLink] : [];
+    const file = join(directory, name);
+    const link: unknown = JSON.parse(readStateFile(file) ?? 'null');
+    return isRecord(link) ? [{ ...link, file } as unknown as RememberedLink] : [];
   }),
 );
 

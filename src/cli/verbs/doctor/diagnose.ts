@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { toToolError } from '../../../core/error.js';
 import { formatPosition, type Problem, problemOf } from '../../../core/problem.js';
-import { count, formatDuration } from '../../../core/text.js';
+import { count, formatDuration, quoteOutside, quoteWord } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import {
   findInterpreter,
@@ -16,6 +16,7 @@ import {
 } from '../../../process/environment.js';
 import { showsProcesses } from '../../../process/proc.js';
 import { probeBackends } from '../../../process/sandbox/probe.js';
+import { findRemovedLinks } from '../../../process/sandbox/secrets.js';
 import { readVersion } from '../../../process/sandbox/try-launcher.js';
 import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
@@ -76,6 +77,7 @@ export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<stri
     () => approvalProblems(toolbox),
     () => installProblems(toolbox),
     () => serverProblems(toolbox),
+    () => linkProblems(toolbox),
   ];
   const found: Problem[] = [];
   for (const check of checks) found.push(...(await attempt<Problem>(check)));
@@ -246,6 +248,14 @@ async function approvalProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   } catch (error) {
     return [problemOf(error, directory)];
   }
+}
+
+// EXE-80: who removed the link, a person or a sandboxed tool, is not known.
+function linkProblems({ machine, workspace: { workdir } }: NodeToolbox): Problem[] {
+  return findRemovedLinks(workdir, machine).map(({ path, real, file }) => {
+    const message = `hidden in sandboxes, because the removed link ${quoteOutside(path)} led there`;
+    return warn(real, message, `if it contains no secrets, show it again: rm ${quoteWord(file!)}`);
+  });
 }
 
 // Problems with a server itself are in the catalog; changed tools wait for approval.
