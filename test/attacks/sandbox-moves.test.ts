@@ -48,7 +48,7 @@ describe('a secret of the workdir', () => {
       const workspace = createWorkspace();
       const deny = 'deny = ["conf/secrets/key.pem", "linked-directory/key"]';
       workspace.config(`[sandbox.attack]\nwrite = [".", "api", "a/b"]\n${deny}\n`);
-      const hidden = ['api/.env', 'a/b/c/d/e/f/g/h/i/.env.local', 'vendor2/.env', 'node_modules/p/.dev.vars'];
+      const hidden = ['api/.env', 'a/b/c/d/e/f/g/h/i/.env.local', 'vendor2/.envrc.local', 'node_modules/p/.dev.vars'];
       for (const name of [...hidden, 'conf/secrets/key.pem', 'kept/env.txt', 'target/key', 'build/id_ed25519'])
         workspace.write(name, CANARY);
       symlinkSync('kept/env.txt', join(workspace.dir, '.env'));

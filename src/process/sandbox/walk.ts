@@ -13,9 +13,9 @@ import { createDirectoryCache } from './directory-cache.js';
 
 // The case of names may not count.
 const SECRET =
-  /^\.(?:env|dev\.vars)(?:\..+)?$|^\.envrc$|^\.(?:netrc|pgpass|pypirc|git-credentials)$|^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|\.kdbx?$/i;
+  /^\.(?:env|envrc|dev\.vars)(?:\..+)?$|^\.(?:netrc|pgpass|pypirc|git-credentials)$|^id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?$|\.kdbx?$/i;
 // Templates without values.
-const EXAMPLE = /^\.(?:env|dev\.vars)\.(?:example|sample|template|dist)$/i;
+const EXAMPLE = /^\.(?:env|envrc|dev\.vars)\.(?:example|sample|template|dist)$/i;
 
 // Settings of programs that run code by themselves, or tell agents what to do.
 const RUNS_CODE = new Set([
