@@ -204,6 +204,22 @@ describe('what makes other programs run code', () => {
     }
   });
 
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-75', 'is not changed in a workdir that is a bare repository', async () => {
+    const workspace = createWorkspace();
+    execFileSync('git', ['init', '-q', '--bare', workspace.dir], { env: workspace.env });
+    const before = readFileSync(join(workspace.dir, 'config'), 'utf8');
+    const attempt = 'echo x >> config; echo x > hooks/post-receive; echo x > commondir; rm -f HEAD; mv hooks h';
+    await callAll(workspace, [attempt, attempt]);
+    expect(readFileSync(join(workspace.dir, 'config'), 'utf8')).toBe(before);
+    const exists = ['HEAD', 'hooks', 'hooks/post-receive', 'commondir'].map((name) =>
+      existsSync(join(workspace.dir, name)),
+    );
+    expect(exists).toEqual([true, true, false, false]);
+    workspace.config('[sandbox.table]\nwrite = ["."]\n');
+    await callAll(workspace, ['echo x > made'], 'table');
+    expect(existsSync(join(workspace.dir, 'made'))).toBe(true);
+  });
+
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-75', 'is reported if it appears during a call', async () => {
     const workspace = createWorkspace();
     workspace.write('AGENTS.md', 'text');

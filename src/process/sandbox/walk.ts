@@ -122,7 +122,7 @@ export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skip
     for (const one of secrets) add(found.secrets, one);
     const isModules = name === MODULES;
     if (!isPackage) {
-      if (kind === 'repository' && path !== root) found.guarded.push({ path, real: path });
+      if (kind === 'repository') found.guarded.push({ path, real: path });
       for (const one of guarded) add(found.guarded, one);
       const programs = [...directories, ...links].filter((one) =>
         isModules ? one === '.bin' : kind === 'environment' && PROGRAMS.includes(one.toLowerCase()),
