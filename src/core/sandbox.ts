@@ -57,8 +57,8 @@ export interface SandboxSearch {
   readonly skipped: readonly string[];
   /** Directories of the search path, as written. */
   readonly places: readonly string[];
-  /** What was found before the call. */
-  readonly found: readonly string[];
+  /** What was found before the call, by path, and what each leads to; undefined for a link that leads nowhere. */
+  readonly found: ReadonlyMap<string, string | undefined>;
 }
 
 /** The sandbox of a planned process. */

@@ -220,6 +220,73 @@ describe('what makes other programs run code', () => {
     expect(existsSync(join(workspace.dir, 'made'))).toBe(true);
   });
 
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-75', 'is not changed through a link to it', async () => {
+    const workspace = createWorkspace();
+    const links = {
+      '.agents/skills': '../own/skills',
+      '.agents/tools/report': '../../scripts/report.sh',
+      'skills/foo': '../packages/foo',
+      'packages/foo/scripts/run': '../../../shared/run',
+      '.vscode/tasks.json': '../conf/tasks.json',
+      '.claude/node_modules': '../node_modules',
+      '.git/hooks/pre-commit': '../../scripts/hook.sh',
+      'bare.git/hooks': '../shared-hooks',
+    };
+    const files = [
+      ...['own/skills/a/SKILL.md', 'scripts/report.sh', 'scripts/hook.sh', 'packages/foo/tools.json', 'shared/run'],
+      ...['conf/tasks.json', 'shared-hooks/update'],
+    ];
+    const repository = ['.git', 'bare.git'].flatMap((name) => [`${name}/HEAD`, `${name}/objects/x`, `${name}/refs/x`]);
+    for (const name of [...files, ...repository]) workspace.write(name, 'text');
+    const others = ['node_modules/a/cache', 'scripts/other', 'shared/other'];
+    for (const name of others) workspace.write(name, 'text');
+    for (const [name, target] of Object.entries(links)) {
+      mkdirSync(dirname(join(workspace.dir, name)), { recursive: true });
+      symlinkSync(target, join(workspace.dir, name));
+    }
+    const attempts = files.map((name) => `echo x >> ${name}; rm -f ${name}; mv $(dirname ${name}) moved`);
+    const additions = 'echo x > packages/foo/new; mkdir own/skills/b; echo x > shared-hooks/new';
+    const allowed = others.map((name) => `echo more >> ${name}`).join('\n');
+    await callAll(workspace, [`${attempts.join('\n')}\n${additions}\n${allowed}`]);
+    const read = (name: string) => [name, readFileSync(join(workspace.dir, name), 'utf8')];
+    expect(files.map(read)).toEqual(files.map((name) => [name, 'text']));
+    expect(others.map(read)).toEqual(others.map((name) => [name, 'textmore\n']));
+    const added = ['packages/foo/new', 'own/skills/b', 'shared-hooks/new'];
+    expect(added.filter((name) => existsSync(join(workspace.dir, name)))).toEqual([]);
+    workspace.config('[sandbox.table]\nwrite = [".", "scripts/report.sh"]\n');
+    await callAll(workspace, ['echo x > scripts/report.sh; echo x > scripts/hook.sh || true'], 'table');
+    expect(['scripts/report.sh', 'scripts/hook.sh'].map(read)).toEqual([
+      ['scripts/report.sh', 'x\n'],
+      ['scripts/hook.sh', 'text'],
+    ]);
+  });
+
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-75', 'is reported if it is a link that appears, wherever it leads', async () => {
+    const workspace = createWorkspace();
+    workspace.write('plain/a', '');
+    workspace.write('.agents/tools/first', '');
+    workspace.write('scripts/report.sh', 'text');
+    symlinkSync('scripts', join(workspace.dir, 'link'));
+    symlinkSync('../../link/report.sh', join(workspace.dir, '.agents/tools/report'));
+    const targets = { '.vscode': '~/.ssh', '.idea': '/nonexistent/x', '.cursor': '/usr/share', '.zed': 'missing' };
+    const links = Object.entries({ ...targets, skills: 'plain', tools: 'missing' });
+    const toolbox = workspace.toolbox();
+    const call = async (body: string) => {
+      workspace.script('attack', shellScript(`${body}\ntrue`, '@sandbox workdir'));
+      const { meta, error } = await toolbox.call('attack', {});
+      expect(error).toBeUndefined();
+      return [...(meta.sandboxLeft ?? [])].sort();
+    };
+    const inWorkdir = (names: readonly string[]) => names.map((name) => join(workspace.dir, name)).sort();
+    const made = links.map(([name, target]) => `ln -s ${target} ${name}`).join('\n');
+    expect(await call(made)).toEqual(inWorkdir(links.map(([name]) => name)));
+    expect(await call('mkdir missing')).toEqual(inWorkdir(['.zed', 'tools']));
+    expect(await call('touch x')).toEqual([]);
+    // A link on the way cannot be protected.
+    expect(await call('rm link; mkdir link; echo evil > link/report.sh')).toEqual(inWorkdir(['.agents/tools/report']));
+    expect(await call('touch HEAD; mkdir objects refs')).toEqual([workspace.dir]);
+  });
+
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-75', 'is reported if it appears during a call', async () => {
     const workspace = createWorkspace();
     workspace.write('AGENTS.md', 'text');

@@ -94,7 +94,7 @@ export async function planSandbox(
   const projects = findProjects(workdir, homes);
   const ofProject = { workdir, root: projects.at(-1)! };
   const secrets = findSecrets({ ...ofProject, wieldHome, found, ofHome, remembered, now });
-  const guarded = findGuarded(workdir, found, settings.places);
+  const guarded = findGuarded(workdir, found, { places: settings.places, now });
   const profile = resolveProfiles(applied, settings, { workdir, home, homes, secrets, guarded, remembered, now });
   const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
   const states = await probeBackends(world, wieldHome, workdir);
@@ -119,7 +119,7 @@ export async function planSandbox(
     write: profile.write,
     hidden: [...options.rules].filter(([, access]) => access === 'hidden').map(([path]) => path),
     rules: options.rules,
-    searched: { ...search, found: guarded.map(({ real }) => real) },
+    searched: { ...search, found: new Map(guarded.map(({ path, real }) => [path, real])) },
     denied: profile.deny,
     guarded: profile.guarded,
     network: profile.network,

@@ -12,7 +12,7 @@ import type { AppliedProfile } from './applied.js';
 import { listSettings } from './homes.js';
 import { RUN, TEMPORARY } from './places.js';
 import type { RememberedLink } from './secrets.js';
-import type { FoundPath } from './walk.js';
+import type { GuardedPath } from './walk.js';
 
 type Paths = 'all' | readonly string[];
 
@@ -46,7 +46,7 @@ export interface ProfileContext {
   /** Known secrets on this machine. */
   readonly secrets: readonly string[];
   /** Files of the workdir that make other programs run code later. */
-  readonly guarded: readonly FoundPath[];
+  readonly guarded: readonly GuardedPath[];
   /** Links that were hidden before. */
   readonly remembered: readonly RememberedLink[];
   readonly now: number;
@@ -75,7 +75,7 @@ function toBuiltin(name: string, context: ProfileContext): Profile | undefined {
   const workdir = canonical(context.workdir);
   const base: Profile = {
     ...{ read: 'all', write: [], ...toHidden(context, []), named: [], shown: [], deny: [], links: [] },
-    ...{ guarded: context.guarded.map(({ real }) => real), network: false },
+    ...{ guarded: context.guarded.flatMap(({ real }) => real ?? []), network: false },
   };
   switch (name) {
     case 'read-only':
@@ -128,7 +128,7 @@ function toProfile(
     // A directory around one does not name it, but for that of packages.
     guarded: context.guarded
       .filter((one) => ![one.real, one.unit].some((path) => path !== undefined && named.includes(path)))
-      .map(({ real }) => real),
+      .flatMap(({ real }) => real ?? []),
     network: meetNetworks(network, true),
     env,
   };

@@ -32,7 +32,7 @@ const SANDBOX: SandboxPlan = {
   byProject: false,
   launcher: [],
   prepare: [],
-  searched: { root: '/nowhere/work', skipped: [], places: [], found: [] },
+  searched: { root: '/nowhere/work', skipped: [], places: [], found: new Map() },
 };
 const PROCESS = { name: 'tool', sandbox: SANDBOX, cwd: '/nowhere/work', home: '/nowhere/home' };
 

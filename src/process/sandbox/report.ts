@@ -11,7 +11,7 @@ import { accessTo } from './rules.js';
 import { findGuarded } from './secrets.js';
 import { describeLeft } from './text.js';
 import { tryLauncher } from './try-launcher.js';
-import { walk } from './walk.js';
+import { type GuardedPath, walk } from './walk.js';
 
 type SandboxedPlan = Pick<ProcessPlan, 'sandbox' | 'tool' | 'cwd'>;
 
@@ -52,9 +52,14 @@ async function findLeft({ searched, workdir, rules }: SandboxPlan, world: World)
   const isWritable = [...rules].some(([path, access]) => access === 'write' && mayContain(path, workdir));
   if (!isWritable) return [];
   const now = world.now();
-  const all = findGuarded(workdir, await walk(searched, now), searched.places);
-  const isNew = (real: string): boolean => !searched.found.includes(real) && accessTo(rules, real) === 'write';
-  return all.filter(({ path, real }) => isNew(real) && !rules.has(path)).map(({ path }) => path);
+  const all = findGuarded(workdir, await walk(searched, now), { ...searched, now });
+  const isKnown = ({ path, real }: GuardedPath): boolean =>
+    searched.found.has(path) && searched.found.get(path) === real;
+  // A link counts by itself, wherever it leads.
+  const isOfCall = ({ path, real = path }: GuardedPath): boolean =>
+    [path, real].some((one) => accessTo(rules, one) === 'write');
+  const isNamed = (path: string): boolean => path !== workdir && rules.has(path);
+  return all.filter((one) => !isKnown(one) && isOfCall(one) && !isNamed(one.path)).map(({ path }) => path);
 }
 
 function mayContain(path: string, workdir: string): boolean {

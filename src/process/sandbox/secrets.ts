@@ -5,12 +5,12 @@ import { join, resolve } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { World } from '../../core/snapshot.js';
 import { digestParts } from '../../files/digest.js';
-import { readStateFile, statOrNothing } from '../../files/read.js';
+import { lstatOrNothing, readStateFile, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { SYSTEM_BIN } from '../environment.js';
 import { createDirectoryCache } from './directory-cache.js';
 import { findHomes, findProjects } from './homes.js';
-import { type Found, type FoundPath, findLinked } from './walk.js';
+import { type Found, type FoundPath, findLinked, findTargets, type GuardedPath } from './walk.js';
 
 const OF_SYSTEM = [
   '/etc/shadow',
@@ -73,18 +73,22 @@ export function hidesTarget({ path, real }: FoundPath, { workdir, root }: Projec
   return !PROGRAMS_OF_SYSTEM.test(real) && statOrNothing(real)?.isDirectory() !== true;
 }
 
-/** Returns the existing files of a workdir that make wield and other programs run code later. */
-export function findGuarded(workdir: string, found: Found, places: readonly string[] = []): readonly FoundPath[] {
+/** Returns the files of a workdir that make wield and other programs run code later. */
+export function findGuarded(
+  workdir: string,
+  { guarded }: Pick<Found, 'guarded'>,
+  { places = [], now }: { readonly places?: readonly string[] | undefined; readonly now: number },
+): readonly GuardedPath[] {
   const known = OF_WORKDIR.map((name) => join(workdir, name));
   const named = places.filter((place) => !place.startsWith('~')).map((place) => resolve(workdir, place));
-  const searched = [
-    ...[...known, ...named].filter((path) => path !== workdir && isWithin(workdir, path)),
-    // EXE-70: what starts a sandbox is there.
-    ...SYSTEM_BIN.filter((path) => isWithin(workdir, path)),
-  ];
-  const others = searched.flatMap((path) => realPaths([path]).map((real) => ({ path, real })));
-  const all = [...found.guarded, ...others];
-  return all.filter(({ real }, at) => all.findIndex((one) => one.real === real) === at);
+  const searched = [...known, ...named].filter((path) => path !== workdir && isWithin(workdir, path));
+  // EXE-70: what starts a sandbox is there.
+  const ofSystem = SYSTEM_BIN.filter((path) => isWithin(workdir, path));
+  const toGuarded = (paths: readonly string[]): GuardedPath[] =>
+    paths.filter((path) => lstatOrNothing(path) !== undefined).map((path) => ({ path, real: realPath(path) }));
+  const all = [...guarded, ...toGuarded(searched)];
+  const found = [...all, ...findTargets(all, workdir, now), ...toGuarded(ofSystem)];
+  return [...new Map(found.map((one) => [one.path, one])).values()];
 }
 
 /** A path that led to a secret by a link when a process could write the link. */

@@ -1,14 +1,14 @@
 // Walks the directories of a project: finds secrets in it, and files that make other programs run code.
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { nextTurn } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { SandboxSearch } from '../../core/sandbox.js';
 import { quoteOutside, words } from '../../core/text.js';
 import { entriesOf } from '../../files/list.js';
 import { lstatOrNothing } from '../../files/read.js';
-import { realPath } from '../../files/within.js';
+import { isWithin, realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
 
 // The case of names may not count.
@@ -83,7 +83,7 @@ const list = createDirectoryCache((directory): Listing => {
 export interface Found {
   /** As named, and what a link leads to. */
   readonly secrets: readonly FoundPath[];
-  readonly guarded: readonly FoundPath[];
+  readonly guarded: readonly GuardedPath[];
   readonly directories: readonly string[];
 }
 
@@ -91,6 +91,12 @@ export interface FoundPath {
   readonly path: string;
   /** Canonical. */
   readonly real: string;
+}
+
+export interface GuardedPath {
+  readonly path: string;
+  /** Canonical; undefined for a link that leads nowhere. */
+  readonly real: string | undefined;
   /** The directory of packages that it belongs to: naming that names it. */
   readonly unit?: string;
 }
@@ -100,7 +106,7 @@ export interface FoundPath {
  * and not behind links. Throws `unavailable` if there are too many.
  */
 export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skipped'>, now: number): Promise<Found> {
-  const found = { secrets: [] as FoundPath[], guarded: [] as FoundPath[], directories: [] as string[] };
+  const found = { secrets: [] as FoundPath[], guarded: [] as GuardedPath[], directories: [] as string[] };
   // Packages contain settings of their authors, which nobody uses: only their programs count.
   const queue: { readonly path: string; readonly name: string; readonly isPackage: boolean }[] = [
     { path: root, name: '', isPackage: false },
@@ -112,23 +118,23 @@ export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skip
     const listing = list(path, now);
     if (listing === undefined) continue;
     const { directories, secrets, guarded, links, kind } = listing;
-    const add = (to: FoundPath[], one: string, unit?: string): void => {
+    const find = (one: string): GuardedPath => {
       const whole = join(path, one);
       // A link may lead elsewhere by now.
-      const real = links.includes(one) ? realPath(whole) : whole;
-      if (real !== undefined) to.push({ path: whole, real, ...(unit === undefined ? {} : { unit }) });
+      return { path: whole, real: links.includes(one) ? realPath(whole) : whole };
     };
     found.directories.push(path);
-    for (const one of secrets) add(found.secrets, one);
+    found.secrets.push(...secrets.map(find).filter(isThere));
     const isModules = name === MODULES;
     if (!isPackage) {
       if (kind === 'repository') found.guarded.push({ path, real: path });
-      for (const one of guarded) add(found.guarded, one);
+      found.guarded.push(...guarded.map(find));
       const programs = [...directories, ...links].filter((one) =>
         isModules ? one === '.bin' : kind === 'environment' && PROGRAMS.includes(one.toLowerCase()),
       );
       // Without its file it would not be recognised in the next call.
-      for (const one of kind === 'environment' ? [...programs, 'pyvenv.cfg'] : programs) add(found.guarded, one, path);
+      for (const one of kind === 'environment' ? [...programs, 'pyvenv.cfg'] : programs)
+        found.guarded.push({ ...find(one), unit: path });
     }
     for (const one of directories) {
       const below = join(path, one);
@@ -137,6 +143,36 @@ export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skip
     }
   }
   return found;
+}
+
+function isThere(found: GuardedPath): found is FoundPath {
+  return found.real !== undefined;
+}
+
+/** Returns what links in protected directories of a workdir lead to, which is used like what is in them. */
+export function findTargets(guarded: readonly GuardedPath[], workdir: string, now: number): readonly GuardedPath[] {
+  const targets: FoundPath[] = [];
+  const seen = new Set<string>();
+  const findPath = (path: string): string[] => {
+    const real = realPath(path);
+    if (real === undefined || PACKAGES.has(basename(real))) return [];
+    targets.push({ path, real });
+    return [real];
+  };
+  // Programs of packages lead to other packages, and of a repository only the hooks are links to programs.
+  const queue = guarded.filter(isThere).flatMap(({ real, unit }: GuardedPath & FoundPath) => {
+    if (unit !== undefined) return [];
+    return list(real, now)?.kind === 'repository' ? findPath(join(real, 'hooks')) : real;
+  });
+  for (const path of queue) {
+    if (seen.has(path) || !isWithin(workdir, path)) continue;
+    if (seen.size >= MAX_DIRECTORIES) throw tooLarge(workdir);
+    seen.add(path);
+    const { directories = [], links = [] } = list(path, now) ?? {};
+    queue.push(...directories.filter((name) => name !== '.git' && !PACKAGES.has(name)).map((name) => join(path, name)));
+    queue.push(...links.flatMap((name) => findPath(join(path, name))));
+  }
+  return targets.filter(({ real }) => !guarded.some((one) => one.real !== undefined && isWithin(one.real, real)));
 }
 
 /** Returns other names of files, in directories that were walked. */
