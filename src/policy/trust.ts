@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { orNothing, ToolError } from '../core/error.js';
 import { anything, type Infer, list, matches, nullable, object, optional, record, string } from '../core/shape.js';
 import { changeFile } from '../files/change.js';
+import { entriesOf } from '../files/list.js';
 import { createStatCache, type FileText, readStateFile, readTextFile, statOrNothing } from '../files/read.js';
 import { readState } from '../files/state.js';
 import { isWithin, realPath } from '../files/within.js';
@@ -15,7 +16,7 @@ const WORKSPACE = object(
     since: string,
     /** Contents of the files that decide what may run; a change asks again. Null: the file did not exist. */
     files: record(nullable(string)),
-    /** Real paths of the directories of tools. */
+    /** Real paths of the directories of tools, and of links in them. */
     places: optional(record(nullable(string))),
   },
   { unknown: 'keep' },
@@ -150,7 +151,7 @@ export function describeWorkspace(directory: string, at: Date): TrustedWorkspace
   }
   const files = Object.fromEntries(DECIDING_FILES.map((name) => [name, readDeciding(real, name)]));
   const places = Object.fromEntries(
-    [...PLACES, ...INNER_PLACES].map((name) => [name, realPath(join(real, name)) ?? null]),
+    [...PLACES, ...INNER_PLACES, ...findLinks(real)].map((name) => [name, realPath(join(real, name)) ?? null]),
   );
   return { directory: real, since: at.toISOString(), files, places };
 }
@@ -165,13 +166,24 @@ function parseRecord(text: string, file: string): Map<string, TrustedWorkspace> 
   return new Map(usable.map((workspace) => [workspace.directory, workspace]));
 }
 
+// Links among tools and skills: a link on the way to a file can lead elsewhere without a change of the place.
+function findLinks(directory: string): string[] {
+  return [...PLACES, ...INNER_PLACES].flatMap((place) =>
+    entriesOf(join(directory, place)).flatMap((entry) => (entry.isSymbolicLink() ? `${place}/${entry.name}` : [])),
+  );
+}
+
 // What is gone offers nothing.
 function newPlaces({ directory, places = {} }: TrustedWorkspace): [string, string | null][] {
   const changed = (name: string): boolean => {
     const path = join(directory, name);
     if (statOrNothing(path) === undefined) return false;
     const real = realPath(path);
-    return real !== places[name] && !(INNER_PLACES.includes(name) && real !== undefined && isWithin(directory, real));
+    if (real === places[name]) return false;
+    if (PLACES.includes(name)) return true;
+    // What is outside of the workspace changes by installing. What is in it may have been exchanged by a tool.
+    const isInside = real !== undefined && isWithin(directory, real);
+    return INNER_PLACES.includes(name) ? !isInside || places[name] != null : isInside;
   };
   const names = new Set([...Object.keys(places), ...INNER_PLACES]);
   return [...names].filter(changed).map((name) => [name, places[name] ?? null]);
