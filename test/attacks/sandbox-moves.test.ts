@@ -183,6 +183,25 @@ const RUNS_CODE = [
     'app.code-workspace',
   ],
   ...['packages/a/node_modules/.bin/run', 'packages/a/AGENTS.md', 'bare.git/hooks/update', 'lefthook.yml'],
+  ...['.yarn/releases/yarn-4.cjs', '.yarnrc.yml', '.pnp.cjs', '.pnpmfile.mjs', 'bunfig.toml', '.mvn/extensions.xml'],
+  ...['.bundle/config', '.gemrc', 'uv.toml', 'pip.conf', '.condarc', 'gradle/wrapper/gradle-wrapper.jar'],
+  ...['azure-pipelines.yml', 'azure-pipelines-ci.yml', 'Jenkinsfile', '.drone.yml', '.woodpecker.yml', '.cirrus.yml'],
+  ...['appveyor.yml', 'cloudbuild.yaml', 'netlify.toml', '.gitea/workflows/ci.yml', '.forgejo/workflows/ci.yml'],
+  ...['.gitlab-ci.yml', '.travis.yml', 'AGENT.md', 'WARP.md', 'AGENTS.override.md', 'crush.json', '.crush.json'],
+  ...['.kilocode/mcp.json', '.openhands/setup.sh', 'mcp.json', '.vim/a', '.lvimrc', '.pdbrc', 'x.sublime-project'],
+  ...['.bashrc', '.zshrc', '.profile', '.bash_profile', '.mise.toml', 'mise.local.toml', '.lintstagedrc.json'],
+];
+const RUNS_NO_CODE = [
+  ...[
+    '.yarn/cache/a.zip',
+    '.bundle/cache/a',
+    'gradle/a',
+    'src/agent.ts',
+    'docs/profile',
+    'appveyor.ts',
+    'bash_profile',
+  ],
+  ...['notes.md', 'claude.ts', 'pip.ts', 'x.json', '.eslintrc', '.prettierignore', 'build.json'],
 ];
 
 describe('what makes other programs run code', () => {
@@ -191,13 +210,17 @@ describe('what makes other programs run code', () => {
     for (const name of RUNS_CODE) workspace.write(name, 'text');
     workspace.write('.venv/pyvenv.cfg', '');
     for (const name of ['HEAD', 'objects/x', 'refs/x']) workspace.write(`bare.git/${name}`, '');
+    for (const name of RUNS_NO_CODE) workspace.write(name, 'text');
     const attempts = RUNS_CODE.map((name) => `echo x >> ${name}; rm -f ${name}; cp notes ${name}; mv ${name} moved`);
     const moves =
       'mv sub s2; mv sub/deep d2; mv packages p2; mv node_modules n2; mv .venv v2; mv bare.git b2; mv .github g2';
     workspace.write('notes', 'other');
     const disguise =
       'rm -f .venv/pyvenv.cfg; touch sub/pyvenv.cfg packages/pyvenv.cfg packages/a/HEAD; mkdir packages/a/objects packages/a/refs';
-    await callAll(workspace, [`${attempts.join('\n')}\n${moves}\n${disguise}`, attempts.join('\n')]);
+    const allowed = RUNS_NO_CODE.map((name) => `echo more >> ${name}`).join('\n');
+    await callAll(workspace, [`${attempts.join('\n')}\n${moves}\n${disguise}`, attempts.join('\n'), allowed]);
+    for (const name of RUNS_NO_CODE)
+      expect([name, readFileSync(join(workspace.dir, name), 'utf8')]).toEqual([name, 'textmore\n']);
     for (const name of RUNS_CODE) {
       if (name.endsWith('.envrc')) continue;
       expect([name, readFileSync(join(workspace.dir, name), 'utf8')]).toEqual([name, 'text']);

@@ -5,11 +5,12 @@ import { basename, join } from 'node:path';
 import { nextTurn } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { SandboxSearch } from '../../core/sandbox.js';
-import { quoteOutside, words } from '../../core/text.js';
+import { quoteOutside } from '../../core/text.js';
 import { entriesOf } from '../../files/list.js';
 import { lstatOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { createDirectoryCache } from './directory-cache.js';
+import { runsCode } from './runs-code.js';
 
 // The case of names may not count.
 const SECRET =
@@ -17,30 +18,6 @@ const SECRET =
 // Templates without values.
 const EXAMPLE = /^\.(?:env|envrc|dev\.vars)\.(?:example|sample|template|dist)$/i;
 
-// Settings of programs that run code by themselves, or tell agents what to do.
-const RUNS_CODE = new Set([
-  // Git and what its hooks start
-  ...words('.git .gitmodules .githooks .husky .pre-commit-config.yaml .overcommit.yml .lintstagedrc'),
-  // Agents, and servers that they start
-  ...words(`
-    .agents .mcp.json .claude .codex .cursor .gemini .windsurf .continue .clinerules .roo .kiro .amazonq .junie
-    .opencode opencode.json .goosehints .augment .trae .qwen .aider.conf.yml agents.md agents.override.md
-    claude.md claude.local.md gemini.md qwen.md .cursorrules .windsurfrules .roorules .rules
-  `),
-  // Editors and debuggers
-  ...words(`
-    .vscode .idea .zed .fleet .nova .run .theia .devcontainer .devcontainer.json .exrc .vimrc .nvimrc .nvim.lua
-    .dir-locals.el .gdbinit .lldbinit
-  `),
-  // Shells that enter a directory, and managers of versions and packages
-  ...words(`
-    .envrc .direnv mise.toml .mise.toml mise.local.toml .mise .tool-versions .npmrc .yarnrc .yarnrc.yml
-    .pnpmfile.cjs .cargo .bazelrc
-  `),
-  // Services that build what is pushed
-  ...words('.github .gitlab-ci.yml .circleci .buildkite .gitpod.yml .travis.yml bitbucket-pipelines.yml'),
-]);
-const RUNS_CODE_TOO = /\.code-workspace$|^\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)$|^\.lintstagedrc\./;
 const MODULES = 'node_modules';
 // By name: a process could add a file that makes any directory look like one, but not rename what is protected.
 const PACKAGES = new Set([MODULES, 'site-packages', 'dist-packages']);
@@ -70,7 +47,7 @@ const list = createDirectoryCache((directory): Listing => {
       (entry) =>
         SECRET.test(entry.name) && !EXAMPLE.test(entry.name) && !(entry.isDirectory() && isVirtual(entry.name)),
     ),
-    guarded: namesOf(({ name }) => RUNS_CODE.has(name.toLowerCase()) || RUNS_CODE_TOO.test(name.toLowerCase())),
+    guarded: namesOf(({ name }) => runsCode(name, basename(directory))),
     links: namesOf((entry) => entry.isSymbolicLink()),
     kind: ['HEAD', 'objects', 'refs'].every((name) => names.has(name))
       ? 'repository'
