@@ -44,6 +44,25 @@ const LOADERS = [
   'GOFLAGS',
   'RUSTC_WRAPPER',
   'LESSOPEN',
+  ...['TAR_OPTIONS', 'AWKPATH', 'AWKLIBPATH', 'EMACSLOADPATH', 'EXINIT', 'JUPYTER_PATH', 'IPYTHONDIR', 'OCTAVE_PATH'],
+  ...['SVN_SSH', 'RSYNC_RSH', 'CVS_RSH', 'APT_CONFIG', 'FZF_DEFAULT_COMMAND', 'ANSIBLE_LIBRARY', 'HELM_PLUGINS'],
+  ...['LDFLAGS', 'CFLAGS', 'PKG_CONFIG_PATH', 'M4PATH', 'CATALINA_OPTS', 'GH_PAGER', 'KUBE_EDITOR', 'MODULEPATH'],
+  ...['AWS_CA_BUNDLE', 'NIX_SSL_CERT_FILE', 'HTTPLIB2_CA_CERTS', 'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH', 'PGSSLROOTCERT'],
+  ...['CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE', 'VAULT_CACERT', 'NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE'],
+];
+const OTHERS = [
+  ...['AWS_PROFILE', 'APP_PATH', 'DATA_PATH', 'FEATURE_FLAGS', 'APP_OPTIONS', 'LOCATION_FILE', 'AMERICA_FILE', 'ROOT'],
+  ...[
+    'DOCKER_HOST',
+    'DATABASE_URL',
+    'OPTS',
+    'SVN',
+    'TARGET',
+    'XDG_RUNTIME_DIR',
+    'SECRET_PATH',
+    'JUPYTER_TOKEN',
+    'ROOT_CATEGORY',
+  ],
 ];
 const OWN = ['WIELD_HOME', 'WIELD_PARAM_X', 'OCTOMIND_X'];
 const NEVER = ['WIELD_TOKEN', 'WIELD_CALL', 'WIELD_FLEET', 'WIELD_FLEET_KEY', 'WIELD_FLEET_PASSWORD'];
@@ -63,6 +82,7 @@ spec('EXE-2', 'a wildcard passes on neither loader variables nor our own', () =>
       expect([name, pass, isGranted(name, pass)]).toEqual([name, pass, false]);
   for (const name of [...LOADERS, ...OWN]) expect([name, isGranted(name, [name])]).toEqual([name, true]);
   for (const name of NEVER) expect([name, isGranted(name, [name])]).toEqual([name, false]);
+  for (const name of OTHERS) expect([name, isGranted(name, ['*'])]).toEqual([name, true]);
   for (const [name, pass] of [
     ['AWS_REGION', 'AWS_*'],
     ['SSH_AUTH_SOCK', 'SSH_*'],

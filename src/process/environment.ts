@@ -34,12 +34,23 @@ const FAMILIES = [
   // Build tools and compilers.
   ...words(`
     GOFLAGS GOROOT GOPATH GOENV GOTOOL GOPROXY CGO_ CARGO_ RUST CMAKE_ MAKE GCC_ COMPILER_PATH LIBRARY_PATH
-    CPATH C_INCLUDE_ CPLUS_ GTK_ GIO_ GDK_ QT_ GST_ VIM
+    CPATH C_INCLUDE_ CPLUS_ GTK_ GIO_ GDK_ QT_ GST_ VIM PKG_CONFIG M4
+  `),
+  // Programs that start others, or load plugins.
+  ...words(`
+    ANSIBLE_ APT_CONFIG AWK CVS_ EMACS EXINIT FZF_ GVIMINIT IPYTHON JUPYTER_PATH JUPYTER_CONFIG NVIM_ OCTAVE RIPGREP_
+    RSYNC_ SVN_ TAR_ TF_CLI_
   `),
   // Certificates and keys of connections.
-  ...words('OPENSSL_ SSL CURL_ REQUESTS_CA KRB5 P11_'),
+  ...words('OPENSSL_ SSL CURL_ KRB5 P11_'),
 ];
-export const LOADERS = new RegExp(`^(?:${FAMILIES.join('|')})|^(?:ENV|CC|CXX|LUA|SHELL)$`, 'i');
+// Parts of names that mean the same in any program: certificates to trust, and options, editors, pagers and others to run.
+const PARTS = [
+  ...['(?:^|_)CA_?(?:BUNDLE|CERT|FILE|PATH|DIR)', 'SSL_?(?:CERT|ROOT)', 'ROOT_?(?:CERT|CA$)', 'TRUST_?STORE'],
+  ...['_(?:OPTS|EDITOR|PAGER|BROWSER|ASKPASS|RSH|SSH|SSH_COMMAND|PRELOAD|PLUGINS?|PLUGINS?_(?:DIR|PATH))$'],
+  ...['^[A-Z0-9]+PATH$', '^[A-Z]*FLAGS$'],
+];
+export const LOADERS = new RegExp(`^(?:${FAMILIES.join('|')})|^(?:ENV|CC|CXX|LUA|SHELL)$|${PARTS.join('|')}`, 'i');
 // Our own settings and what an outer call was given. A wildcard never matches them either.
 const OWN = /^(?:WIELD|OCTOMIND)_/;
 // Secrets of our server and fleet and the mark of an outer call: not passed on, whatever the configuration says.

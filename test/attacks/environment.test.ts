@@ -33,6 +33,10 @@ const LOADERS = {
   RUBYOPT: '-revil',
   GIT_DIR: '/nonexistent/.git',
   GIT_SSH_COMMAND: 'touch sentinel',
+  TAR_OPTIONS: '--to-command=touch sentinel',
+  AWKLIBPATH: '/nonexistent',
+  HELM_PLUGINS: '/nonexistent',
+  AWS_CA_BUNDLE: '/nonexistent/evil.pem',
 };
 
 async function environmentOf(
