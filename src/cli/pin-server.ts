@@ -83,6 +83,11 @@ async function toOptions(call: VerbCall, server: Extract<ServerEntry, { kind: 's
   return { server: server.name, variables, cwd: workdir, world, signal: call.signal, wieldHome, advisories };
 }
 
+/** Throws if the lock of the servers of a file cannot be read: nothing is written to either then (STA-8). */
+export function checkLock(call: VerbCall, scope: Scope): void {
+  readLockedServers(lockOf(scope, call.toolbox()));
+}
+
 /** Writes the pin of a server to the lock; removes it without one. */
 export async function lockServer(call: VerbCall, name: string, scope: Scope, pin?: LockedPin): Promise<void> {
   const file = lockOf(scope, call.toolbox());

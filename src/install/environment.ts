@@ -34,6 +34,8 @@ export interface InstallEnvironment {
   approveHooks(hooks: readonly Hook[]): Promise<boolean>;
   /** Called if a source has another signer than before, or none. False refuses it (INS-94). */
   acceptSigner(change: SignerChange): Promise<boolean>;
+  /** Throws if the pins of tools from one of these sources cannot be read. */
+  checkPins(sources: readonly string[]): void;
   /** Pins installed tools: installing one is a person's approval of its definition (POL-21). */
   pinTools(items: readonly PinnedItem[]): Promise<void>;
 }

@@ -62,6 +62,11 @@ const VERSION = 1;
 const MAX_BYTES = 64 * 1024 * 1024;
 export const LOCK_NAME = 'wield.lock';
 
+/** Returns the lock of `WIELD_HOME`, which is always current. */
+export function ownLock({ store }: InstallPaths): string {
+  return join(dirname(store), LOCK_NAME);
+}
+
 /** Writes the lock of what is installed now; removes it with the last item. Only a change is written. */
 export function writeLock(paths: InstallPaths, file: string): void {
   const sources = toLocked(file, loadInstalled(paths).items, loadSources(paths));

@@ -103,7 +103,8 @@ function save(servers: Servers, { serversFile }: InstallPaths): void {
   else writeFileAtomic(serversFile, `${JSON.stringify({ version: 1, servers }, null, 1)}\n`);
 }
 
-function loadServers({ serversFile }: InstallPaths): Servers {
+/** Returns the servers of installed plugins, by name. */
+export function loadServers({ serversFile }: InstallPaths): Servers {
   if (!existsSync(serversFile)) return {};
   const { servers } = parseState(readStateFile(serversFile) ?? '', serversFile);
   return isRecord(servers) ? (servers as unknown as Servers) : {};

@@ -29,7 +29,9 @@ export interface ReadableToolbox {
 /** The parts of a node toolbox that installing uses. */
 export interface InstallingToolbox extends ReadableToolbox {
   readonly machine: ReadableToolbox['machine'] & { readonly insideCall: boolean };
-  readonly state: ReadableToolbox['state'] & { readonly pins: { pin(tools: readonly Tool[], now: Date): void } };
+  readonly state: ReadableToolbox['state'] & {
+    readonly pins: { pin(tools: readonly Tool[], now: Date): void; checkInstalled(sources: readonly string[]): void };
+  };
   find(ref: string): Promise<Tool>;
 }
 
@@ -42,12 +44,12 @@ type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'app
 export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields): InstallEnvironment {
   assertPerson(toolbox.machine.insideCall, 'installing');
   assertConfiguration(toolbox.state.configuration());
-  return { ...readFields(toolbox), ...own, pinTools: (items) => pinTools(toolbox, items) };
+  return { ...readFields(toolbox), ...own, ...pinsOf(toolbox) };
 }
 
 /** Returns an environment for finishing or undoing an interrupted change; hooks are never approved. */
 export function toRecoveryEnvironment(toolbox: InstallingToolbox, signal: AbortSignal): InstallEnvironment {
-  return { ...toReadOnlyEnvironment(toolbox, { signal }), pinTools: (items) => pinTools(toolbox, items) };
+  return { ...toReadOnlyEnvironment(toolbox, { signal }), ...pinsOf(toolbox) };
 }
 
 /** Returns an environment for reading the installed state; hooks are never approved. */
@@ -59,6 +61,7 @@ export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<Own
     signal,
     report() {},
     ...REFUSE_ALL,
+    checkPins() {},
     async pinTools() {},
     ...own,
   };
@@ -79,6 +82,13 @@ function readFields({ machine: { world, wieldHome, helper }, state, workspace }:
     allowedSources,
     sourceSigners,
     sandbox,
+  };
+}
+
+function pinsOf(toolbox: InstallingToolbox): Pick<InstallEnvironment, 'checkPins' | 'pinTools'> {
+  return {
+    checkPins: (sources) => toolbox.state.pins.checkInstalled(sources),
+    pinTools: (items) => pinTools(toolbox, items),
   };
 }
 

@@ -25,6 +25,8 @@ export interface PinStore {
   /** Pins the present definitions of tools; with `ifNew` only of tools that have no pin. */
   pin(tools: readonly Tool[], now: Date, how?: { readonly ifNew: boolean }): Promise<void>;
   approved(tool: Tool): ApprovedTool | undefined;
+  /** Throws if the pins of tools that were installed from one of these sources cannot be read. */
+  checkInstalled(sources: readonly string[]): void;
 }
 
 export interface ApprovedTool {
@@ -110,13 +112,20 @@ export function createPins({ read, change }: PinStorage): PinStore {
       const pin = find(tool);
       return pin && readDefinition(pin.definition);
     },
+    checkInstalled(from) {
+      for (const source of from) read(nameOf('package', source, source));
+    },
   };
 }
 
 // Returns the name of the file for the source of a tool; undefined if it needs no pin.
 function sourceOf({ origin: { owner, source, server } }: Tool): string | undefined {
   if (owner !== 'package' && owner !== 'upstream') return undefined;
-  const parts = [owner, source ?? '', server ?? ''];
+  return nameOf(owner, source ?? '', server ?? '');
+}
+
+function nameOf(owner: 'package' | 'upstream', source: string, server: string): string {
+  const parts = [owner, source, server];
   const key = JSON.stringify(parts);
   let name = sources.get(key);
   if (name === undefined) {

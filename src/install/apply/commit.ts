@@ -14,7 +14,7 @@ import { readState, toFileError } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { isOccupied, type Link, linkKey, putLink, readLink, removeLink, TEMPORARY_LINK } from '../directory.js';
 import type { InstallEnvironment, InstallPaths } from '../environment.js';
-import { LOCK_NAME, writeLock } from '../lock-file.js';
+import { ownLock, writeLock } from '../lock-file.js';
 import { itemKey } from '../manifest/item-name.js';
 import { writeServers } from '../servers.js';
 import { type Installed, loadInstalled, saveInstalled } from '../state.js';
@@ -184,8 +184,8 @@ function removeTemporaryLinks(directories: readonly string[]): void {
 async function finishRecorded({ pinned, lockFile }: Journal, environment: InstallEnvironment): Promise<void> {
   const { paths, pinTools, world } = environment;
   writeServers(paths, world.platform);
-  // The lock of WIELD_HOME is always current; that of a project is as of the last change made there.
-  const own = join(dirname(paths.store), LOCK_NAME);
+  // That of a project is as of the last change made there.
+  const own = ownLock(paths);
   writeLock(paths, own);
   if (lockFile !== own) writeLockOfProject(environment, lockFile);
   await pinTools(loadInstalled(paths).items.filter((item) => pinned.includes(itemKey(item))));

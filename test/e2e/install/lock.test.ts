@@ -5,6 +5,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -204,6 +205,38 @@ spec('INS-30', 'a lock that is a dangling link is not replaced by another one', 
       code: 'not_found',
       message: expect.stringContaining(join(workspace.dir, 'wield.lock')),
     });
+});
+
+spec('INS-31 STA-8', 'a change is refused before it begins if a file that it writes cannot be read', async () => {
+  const workspace = createInstallWorkspace();
+  project(workspace);
+  await workspace.json('add', workspace.repository('repo', WORKED), '--yes');
+  const home = workspace.wieldHome;
+  const [pins = ''] = readdirSync(join(home, 'pins')).filter((name) => name.endsWith('.json'));
+  writeFileSync(join(home, 'servers.json'), '{ "version": 1, "servers": {} }');
+  const newer = (text: string): string => text.replace(/"version": ?1/, '"version": 99');
+  const faults: readonly (readonly [string, (text: string) => string, string])[] = [
+    [join(home, 'wield.lock'), newer, 'unavailable'],
+    [join(home, 'wield.lock'), (text) => `<<<<<<< HEAD\n${text}`, 'io'],
+    [join(workspace.dir, 'wield.lock'), newer, 'unavailable'],
+    [join(home, 'servers.json'), newer, 'unavailable'],
+    [join(home, 'pins', pins), newer, 'unavailable'],
+  ];
+  for (const [file, damage, code] of faults) {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, damage(text));
+    const before = workspace.snapshot();
+    for (const args of [['uninstall', 'skill:scan'], ['install', 'tool:detect', '--force'], ['upgrade']])
+      expect([file, args, await workspace.fail(...args, '--yes')]).toEqual([
+        file,
+        args,
+        expect.objectContaining({ code, message: expect.stringContaining(file) }),
+      ]);
+    expect([file, workspace.snapshot()]).toEqual([file, before]);
+    await workspace.json('list', '--installed');
+    writeFileSync(file, text);
+  }
+  await workspace.json('uninstall', 'skill:scan', '--yes');
 });
 
 describe('verify', () => {

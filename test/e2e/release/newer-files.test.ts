@@ -14,11 +14,12 @@ const COUNT = '#!/bin/sh\n# @description Counts.\necho 1\n';
 async function used(): Promise<Workspace> {
   const workspace = createWorkspace();
   workspace.write('source/tools/count/count', COUNT, 0o755);
+  workspace.write('source/tools/other/other', COUNT, 0o755);
   workspace.write('.cursor/mcp.json', '{}');
   for (const command of [
     'init',
     'add ./source',
-    'install --all --yes',
+    'install count --yes',
     'connect cursor --scope project --yes',
     'new gone',
     'remove gone',
@@ -33,6 +34,7 @@ const HOME_FILES: Readonly<Record<string, readonly string[]>> = {
   'trust.json': ['trust --list', 'trust --yes'],
   'installed.json': ['list --installed', 'upgrade --yes', 'uninstall count --yes'],
   'sources.json': ['add ./source', 'upgrade --yes'],
+  'wield.lock': ['install other --yes', 'uninstall count --yes', 'upgrade --yes', 'mcp add up --yes -- node up.mjs'],
   'connect.json': ['connect cursor --scope project --undo --yes'],
 };
 

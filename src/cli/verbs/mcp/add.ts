@@ -26,7 +26,15 @@ import { isRegistryEntry, isRegistryReference, REGISTRY, readRegistryEntry } fro
 import { assertUnchanged, changeConfig, checkServerName, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
 import { outcomeOf, printApplied, printRefused, statusOf, withInstalling } from '../../installing.js';
-import { installServer, lockServer, packageOf, pinServer, toPinJson, warnAboutVersion } from '../../pin-server.js';
+import {
+  checkLock,
+  installServer,
+  lockServer,
+  packageOf,
+  pinServer,
+  toPinJson,
+  warnAboutVersion,
+} from '../../pin-server.js';
 import { printJson, printWarning, shortPath } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
@@ -104,6 +112,7 @@ export const add: McpAction = {
       printVariables(terminal, variables, optional);
     }
     if (isWritten) {
+      checkLock(call, scope);
       const question = edit.current === undefined ? 'Add this server?' : 'Replace the existing server?';
       if (!(await confirm(call, question, file))) return 0;
       if (pin !== undefined) await installServer(call, server, pin);

@@ -23,7 +23,7 @@ import type { NodeToolbox } from '../../../node.js';
 import { readServer } from '../../../upstream/entries/entry.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm } from '../../consent.js';
-import { type LockedPin, lockServer, packageOf, pinServer } from '../../pin-server.js';
+import { checkLock, type LockedPin, lockServer, packageOf, pinServer } from '../../pin-server.js';
 import { printWarning, report } from '../../print.js';
 import { reportTable } from '../../table.js';
 import { option, toggle, type VerbCall } from '../../verb.js';
@@ -67,6 +67,7 @@ export const importServers: McpAction = {
     const write = plan.written.length > 0 && !call.dryRun;
     const file = spellOut(shortenPath(plan.destination.path, environment.workdir, environment.home));
     if (write) {
+      checkLock(call, plan.scope);
       if (!(await confirm(call, `Write ${count(plan.written.length, 'server')} to ${file}?`, file))) return 0;
       await changeConfig(call, plan.destination.path, () => {
         const now = toPlan(pins);

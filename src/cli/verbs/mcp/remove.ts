@@ -10,7 +10,7 @@ import { quoteOutside, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { assertUnchanged, changeConfig, findClientEnvironment, readScope } from '../../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../../consent.js';
-import { lockServer } from '../../pin-server.js';
+import { checkLock, lockServer } from '../../pin-server.js';
 import { report, shortPath } from '../../print.js';
 import { describePlace, findState, type McpAction, requireName, SCOPE } from './server.js';
 
@@ -39,6 +39,7 @@ export const remove: McpAction = {
     }
     const environment = findClientEnvironment(toolbox);
     const secrets = findUnusedSecrets(edit, environment, toolbox.machine.wieldHome);
+    if (!dryRun) checkLock(call, scope);
     if (!dryRun && !(await confirm(call, 'Remove it?', file))) return 0;
     const isWritten = !dryRun;
     const { path } = edit.file;
