@@ -64,9 +64,9 @@ export async function toAISDKTools(
   { offer, ...options }: AISDKOptions = {},
 ): Promise<Record<string, AISDKTool>> {
   const adapter = getAISDKAdapter(toolbox, offer);
-  const tools: Record<string, AISDKTool> = {};
-  for (const { name, description, lowering } of await adapter.list()) {
-    tools[name] = {
+  const tools = (await adapter.list()).map(({ name, description, lowering }): [string, AISDKTool] => [
+    name,
+    {
       description,
       inputSchema: toSchema(lowering.schema),
       async execute(input, { abortSignal }) {
@@ -76,9 +76,10 @@ export async function toAISDKTools(
         return result;
       },
       toModelOutput: ({ output }) => toOutput(output as ToolResult),
-    };
-  }
-  return tools;
+    },
+  ]);
+  // Not by assignment: a tool may be named `__proto__`.
+  return Object.fromEntries(tools);
 }
 
 /** Runs a call that the SDK did not execute, and returns its result part. */

@@ -249,6 +249,17 @@ describe('with its SDK', () => {
   });
 });
 
+describe('toAISDKTools', () => {
+  spec('SDK-1', 'has every tool, whatever its name', async () => {
+    const odd = ['__proto__', 'constructor', 'toString'].map((name) =>
+      defineTool({ name, description: 'Odd.', inputSchema: { type: 'object' }, execute: () => name }),
+    );
+    const tools = await toAISDKTools(createToolbox({ tools: odd }));
+    expect(Object.keys(tools).sort()).toEqual(odd.map(({ name }) => name).sort());
+    expect(Object.getPrototypeOf(tools)).toBe(Object.prototype);
+  });
+});
+
 describe('every adapter', () => {
   spec('SDK-1', 'encodes tool names for providers and decodes them', async () => {
     for (const { list, call } of ADAPTERS) {
