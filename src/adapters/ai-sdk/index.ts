@@ -70,7 +70,9 @@ export async function toAISDKTools(
       description,
       inputSchema: toSchema(lowering.schema),
       async execute(input, { abortSignal }) {
-        const { result } = await adapter.call(name, input, { ...options, signal: abortSignal ?? options.signal });
+        const signals = [options.signal, abortSignal].filter((signal) => signal !== undefined);
+        const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+        const { result } = await adapter.call(name, input, { ...options, signal });
         // The SDK reports the error to the model.
         if (!result.ok) throw new Error(toModelText(result));
         return result;

@@ -250,6 +250,22 @@ describe('with its SDK', () => {
 });
 
 describe('toAISDKTools', () => {
+  spec('SDK-4', 'a call is cancelled by the signal of the options and by that of the SDK', async () => {
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Wait.',
+      inputSchema: { type: 'object' },
+      execute: () => new Promise(() => {}),
+    });
+    for (const isOwn of [true, false]) {
+      const [own, theirs] = [new AbortController(), new AbortController()];
+      const tools = await toAISDKTools(createTools(wait), { signal: own.signal });
+      const running = tools.wait!.execute({}, { abortSignal: theirs.signal });
+      (isOwn ? own : theirs).abort();
+      await expect(running).rejects.toThrow('cancelled');
+    }
+  });
+
   spec('SDK-1', 'has every tool, whatever its name', async () => {
     const odd = ['__proto__', 'constructor', 'toString'].map((name) =>
       defineTool({ name, description: 'Odd.', inputSchema: { type: 'object' }, execute: () => name }),
