@@ -96,6 +96,16 @@ export function reviveError({ code, message, hint, data }: ErrorValue): ToolErro
   return new ToolError(code, message, { hint, data });
 }
 
+// Captured, because in a tool host a module may replace them.
+const { parse, stringify } = JSON;
+
+/** Returns an error that tools and middleware threw as results have it: with a known code (ERR-1); data that is not JSON is left out. */
+export function toPlainError({ code, message, hint, data, cause }: ToolError): ToolError {
+  const known = Object.hasOwn(ERROR_CODES, code) ? code : 'tool_failed';
+  const plain = data === undefined ? undefined : orNothing(() => parse(stringify(data)) as ToolError['data']);
+  return new ToolError(known, String(message), { hint: hint == null ? undefined : String(hint), data: plain, cause });
+}
+
 /** Returns what a function returns; undefined if it throws. */
 export function orNothing<T>(work: () => T): T | undefined {
   try {

@@ -1,6 +1,6 @@
 // Turns the output of an executor, or an error, into the result of a call: validated, redacted, stored if it is large.
 
-import { type ErrorValue, ToolError, toToolError } from '../core/error.js';
+import { type ErrorValue, ToolError, toPlainError, toToolError } from '../core/error.js';
 import type { Spill } from '../core/executor.js';
 import type { Json } from '../core/json.js';
 import { parseOutput } from '../core/json.js';
@@ -65,7 +65,7 @@ function withoutVariables({ snapshot }: Call, output: Output): Output {
 
 /** Returns the result of a call that did not run. */
 export function shapeFailure(call: ShapedCall, thrown: unknown, now: number): ToolResult {
-  const error = toErrorValue(toToolError(thrown), call.snapshot);
+  const error = toErrorValue(toPlainError(toToolError(thrown)), call.snapshot);
   return { ok: false, content: [textPart('')], error, meta: toMeta(call, now) };
 }
 

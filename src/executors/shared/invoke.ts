@@ -3,7 +3,7 @@
 import { lacksCapability } from '../../core/client-request.js';
 import type { ClientCapability, NestedOptions, ToolContext, ToolUpstreams } from '../../core/context.js';
 import { askText, type Elicit } from '../../core/elicit.js';
-import { ERROR_CODES, type ErrorCode, isToolError, orNothing, ToolError } from '../../core/error.js';
+import { ERROR_CODES, type ErrorCode, isToolError, orNothing, ToolError, toPlainError } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import { copyJson, isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { toRemoteUri } from '../../core/name.js';
@@ -119,7 +119,7 @@ function toUpstreams({ call, remoteTools }: CallPart): ToolUpstreams | null {
 }
 
 function toFailedOutput(thrown: unknown, name: string): Output {
-  if (isToolError(thrown)) return { content: [textPart('')], error: thrown };
+  if (isToolError(thrown)) return { content: [textPart('')], error: toPlainError(thrown) };
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const hint = message === 'Bun is not defined' ? BUN_HINT : FAILED_HINT;
   return {
@@ -136,12 +136,17 @@ function toOutput(result: unknown, name: string): Output {
     const { content, structured, error } = result;
     const fault = findPartFault(content);
     if (fault !== undefined) throw new ToolError('tool_failed', `${name} returned ${fault}`, { hint: FAILED_HINT });
-    return {
-      content,
-      structured: structured as Json | undefined,
-      error: isToolError(error) ? error : undefined,
-    };
+    if (isToolError(error))
+      // What is not JSON is left out, as the failure itself is what matters.
+      return { content, structured: orNothing(() => toJson(structured, name).json), error: toPlainError(error) };
+    return { content, structured: structured === undefined ? undefined : toJson(structured, name).json };
   }
+  const { text, json } = toJson(result, name);
+  return { content: [textPart(text)], structured: json };
+}
+
+// Throws for what is not JSON (TOOL-22).
+function toJson(result: unknown, name: string): { readonly text: string; readonly json: Json } {
   const text = stringify(result);
   if (text === undefined) throw notJson(name, typeof result);
   if (text.includes('{}'))
@@ -149,7 +154,7 @@ function toOutput(result: unknown, name: string): Output {
       if (isEmptied(value)) throw notJson(name, `${nameOf(value)}${key === '' ? '' : ` at "${key}"`}`);
       return value;
     });
-  return { content: [textPart(text)], structured: parse(text) as Json };
+  return { text, json: parse(text) as Json };
 }
 
 function notJson(name: string, what: string): ToolError {

@@ -268,6 +268,35 @@ describe('errors', () => {
     expect(error.toJSON()).toEqual({ code: 'io', message: 'm', hint: 'h', data: { a: 1 } });
   });
 
+  spec(
+    'ERR-1 TOOL-22',
+    'a thrown error is JSON with a code of the table, whatever a program without types threw',
+    async () => {
+      const cycle: Record<string, unknown> = { a: 1 };
+      cycle.self = cycle;
+      const throwing = (error: unknown, middleware: boolean) => {
+        const fail = (): never => {
+          throw error;
+        };
+        const tool = { ...returning('fine'), ...(middleware ? {} : { execute: fail }) };
+        return createToolbox({ tools: [tool], middleware: middleware ? [fail] : [] }).call('give', {});
+      };
+      for (const middleware of [false, true]) {
+        for (const data of [{ n: 10n }, cycle]) {
+          const { error } = await throwing(new ToolError('io', 'm', { hint: 'h', data }), middleware);
+          expect(error).toEqual({ code: 'io', message: 'm', hint: 'h' });
+        }
+        const odd = new ToolError('nope' as 'io', 'x', { hint: 5 as never, data: { at: new Date(0) } });
+        const error = { code: 'tool_failed', message: 'x', hint: '5', data: { at: '1970-01-01T00:00:00.000Z' } };
+        expect((await throwing(odd, middleware)).error).toEqual(error);
+      }
+      const content = [{ type: 'text', text: 'x' }];
+      expect((await give({ content, structured: { n: 10n } })).error?.code).toBe('tool_failed');
+      const failed = await give({ content, structured: { n: 10n }, error: new ToolError('io', 'm') });
+      expect([failed.error?.code, failed.structured]).toEqual(['io', undefined]);
+    },
+  );
+
   spec('ERR-3', 'an error names the next action; not_found the nearest names', async () => {
     const toolbox: Toolbox = createToolbox({ tools: [greet] });
     expect((await toolbox.call('gret', {})).error).toMatchObject({
