@@ -44,7 +44,8 @@ const TYPES: Readonly<Record<string, ParameterType>> = {
   map: 'object',
 };
 
-const NUMBER = /^-?\d+(?:\.\d+)?$/;
+const DIGITS = '\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?';
+const NUMBER = new RegExp(`^-?${DIGITS}$`);
 // Keywords of the bounds of a range, by type.
 const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
   number: ['minimum', 'maximum'],
@@ -52,8 +53,8 @@ const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
   string: ['minLength', 'maxLength'],
   array: ['minItems', 'maxItems'],
 };
-const RANGE = /^(-?\d+(?:\.\d+)?)?\.\.(-?\d+(?:\.\d+)?)?$/;
-const DASHED_RANGE = /^(\d+(?:\.\d+)?) *- *(\d+(?:\.\d+)?)$/;
+const RANGE = new RegExp(`^(-?${DIGITS})?\\.\\.(-?${DIGITS})?$`);
+const DASHED_RANGE = new RegExp(`^(${DIGITS}) *- *(${DIGITS})$`);
 
 /**
  * Parses the type that a text starts with. Returns undefined for an unknown type, which is a string (SCR-7), and a
@@ -154,17 +155,17 @@ function readRange(text: string, type: ParameterType, offset: number): JsonSchem
   const match = RANGE.exec(text.trim()) ?? DASHED_RANGE.exec(text.trim());
   if (!match || (match[1] === undefined && match[2] === undefined))
     throw new TypeFault(offset, `"${quoteOutside(text, 40)}" is not a range`, 'write MIN..MAX, MIN.. or ..MAX');
-  const [min, max] = [match[1], match[2]].map((bound) => (bound === undefined ? undefined : Number(bound)));
   const counts = type === 'string' || type === 'array';
-  for (const bound of [min, max]) {
-    if (bound === undefined) continue;
-    if ((counts && bound < 0) || (type !== 'number' && !Number.isSafeInteger(bound)))
-      throw new TypeFault(
-        offset,
-        `${bound} is not a bound of ${counts ? 'a length' : 'an integer'}`,
-        'write a whole number',
-      );
-  }
+  const [min, max] = [match[1], match[2]].map((written) => {
+    const bound = written === undefined ? undefined : toNumber(written, type);
+    if (written === undefined || (bound !== undefined && !(counts && bound < 0))) return bound;
+    const what = counts ? 'a length' : type === 'integer' ? 'an integer' : 'a number';
+    throw new TypeFault(
+      offset,
+      `${written} is not a bound of ${what}`,
+      `write a ${type === 'number' ? 'smaller' : 'whole'} number`,
+    );
+  });
   if (min !== undefined && max !== undefined && min > max)
     throw new TypeFault(offset, `the range ${quoteOutside(text, 40)} is empty`, `write ${max}..${min}`);
   return { ...(min === undefined ? {} : { [bounds[0]]: min }), ...(max === undefined ? {} : { [bounds[1]]: max }) };
@@ -206,8 +207,14 @@ function readDefault(text: string, schema: JsonSchema, offset: number): Json {
 function toDefault(text: string, type: ParameterType, offset: number): Json | undefined {
   if (type === 'string') return text.startsWith('"') ? readQuoted(text, offset) : text;
   if (type === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
-  if (type === 'number' || type === 'integer') return NUMBER.test(text) ? Number(text) : undefined;
+  if (type === 'number' || type === 'integer') return NUMBER.test(text) ? toNumber(text, type) : undefined;
   return orNothing(() => JSON.parse(text) as Json);
+}
+
+// Undefined for one that a number cannot hold, so that the fault has what is in the file.
+function toNumber(text: string, type: ParameterType): number | undefined {
+  const number = Number(text);
+  return (type === 'number' ? Number.isFinite(number) : Number.isSafeInteger(number)) ? number : undefined;
 }
 
 // Why a value does not fit the schema of a type; the validator of calls is too large to be loaded for a listing.
