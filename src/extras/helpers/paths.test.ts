@@ -115,6 +115,19 @@ describe('writing', () => {
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
   });
 
+  spec('HLP-1', 'rejects changes of frozen values', () => {
+    const frozen = Object.freeze({ a: 1, b: Object.freeze([1]) });
+    for (const work of [
+      () => pathSet(frozen, 'a', 2),
+      () => pathSet(frozen, 'c.d', 2),
+      () => pathSet(frozen, 'b[3]', 2),
+      () => pathRemove(frozen, 'a'),
+      () => pathRemove(frozen, 'b[0]'),
+    ])
+      expect(work).toThrow(expect.objectContaining({ code: 'invalid_input', hint: expect.stringContaining('copy') }));
+    expect(frozen).toEqual({ a: 1, b: [1] });
+  });
+
   spec('HLP-1', 'rejects parents that are not containers', () => {
     for (const [value, path] of [
       [{ a: 'text' }, 'a.b'],

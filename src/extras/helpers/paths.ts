@@ -39,7 +39,7 @@ export function pathSet(value: unknown, expression: string, replacement: unknown
     if (path.length === 0) throw wholeValue(expression);
     // Checked before anything is created, so that a rejected write changes nothing.
     for (const step of path) rejectForbidden(step, expression);
-    write(value, path, replacement, expression);
+    change(expression, () => write(value, path, replacement, expression));
   }
 }
 
@@ -55,8 +55,24 @@ export function pathRemove(value: unknown, expression: string): void {
     const parent = read(value, path.slice(0, -1));
     const key = keyIn(parent, last);
     if (key === undefined) continue;
-    if (Array.isArray(parent)) parent.splice(Number(key), 1);
-    else delete (parent as Container)[key];
+    change(expression, () => {
+      if (Array.isArray(parent)) parent.splice(Number(key), 1);
+      else delete (parent as Container)[key];
+    });
+  }
+}
+
+// Frozen values, and setters of the program, throw their own errors.
+function change(expression: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (isToolError(error)) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ToolError('invalid_input', `${quoteOutside(expression)} cannot be changed: ${reason}`, {
+      hint: 'change a copy of the value, such as structuredClone(value)',
+      cause: error,
+    });
   }
 }
 
