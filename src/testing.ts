@@ -22,7 +22,7 @@ export type { DefinitionSchema, ToolDefinition } from './formats/module/define.j
 
 /** Fakes of what a tool can reach. */
 export interface Fakes {
-  /** The clock that durations and limits are measured by. */
+  /** The clock of durations, caches and limits of calls per time; the time limit of a call counts real milliseconds. */
   readonly clock?: Clock;
   /** The documents and results that tools reach. */
   readonly store?: ContextStore;
@@ -74,7 +74,8 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
   return createContext(
     {
       progress: () => {},
-      call: async (ref, input) => (call === undefined ? notFound(ref) : call(ref, input)),
+      call: async (ref, input) =>
+        call === undefined ? notFound(ref, 'give `call` to createTestContext') : call(ref, input),
       ...(elicit === undefined ? {} : { elicit }),
     },
     {
@@ -89,10 +90,8 @@ export function createTestContext(options: TestContextOptions = {}): ToolContext
   );
 }
 
-function notFound(ref: string): ToolResult {
-  const error = new ToolError('not_found', `tool not found: ${ref}`, {
-    hint: 'give `call` to createTestContext',
-  });
+function notFound(ref: string, hint: string): ToolResult {
+  const error = new ToolError('not_found', `tool not found: ${ref}`, { hint });
   return { ok: false, content: [textPart('')], error: error.toJSON(), meta: { durationMs: 0 } };
 }
 
@@ -146,7 +145,8 @@ export function createFakeUpstreams(
       return (await Promise.all(lists)).flat();
     },
     async call(server, name, input) {
-      return toolboxes.get(server)?.call(name, input) ?? notFound(`${server}/${name}`);
+      const hint = `give the server ${server} to createFakeUpstreams`;
+      return toolboxes.get(server)?.call(name, input) ?? notFound(`${server}/${name}`, hint);
     },
   };
 }

@@ -92,7 +92,9 @@ describe('createTestToolbox', () => {
     ]);
     expect(sent).toEqual([{ to: 'Ada' }]);
     expectError(await mcp.call('mail', 'receive', {}), 'not_found');
-    expectError(await mcp.call('post', 'send', {}), 'not_found');
+    expect(expectError(await mcp.call('post', 'send', {}), 'not_found').hint).toBe(
+      'give the server post to createFakeUpstreams',
+    );
     expectError(await createTestToolbox([ask], { fakes: { mcp } }).call('ask', {}), 'unavailable');
   });
 
