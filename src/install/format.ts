@@ -118,7 +118,14 @@ function findUnsafeObject(object: string, store: string): Problem | undefined {
 
 function toProblem(error: unknown, path: string): Problem {
   const hint = (isToolError(error) ? error.hint : undefined) ?? 'run wield doctor';
-  return { severity: 'error', path, message: (error as Error).message, hint };
+  const { message } = error as Error;
+  // A problem is shown with its path.
+  return {
+    severity: 'error',
+    path,
+    message: message.startsWith(`${path} `) ? message.slice(path.length + 1) : message,
+    hint,
+  };
 }
 
 function parseRecord(text: FileText, file: string): Installed | Problem {

@@ -60,6 +60,14 @@ describe.concurrent('a file of a newer version', () => {
       expect(readFileSync(file, 'utf8')).toBe(newer);
     });
 
+  spec('STA-8 ERR-3', 'an installed tool is not called, and the error names the file once', async () => {
+    const workspace = await used();
+    const file = join(workspace.home, '.wield/installed.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"version":1', '"version":2'));
+    const { error } = json(await wield(workspace, ['call', 'count', '--json']));
+    expect(error.message).toBe(`count is not a tool: ${file} was written by a newer version of wield`);
+  });
+
   spec('STA-8', 'pins are refused, so that an installed tool does not run', async () => {
     const workspace = await used();
     const pins = join(workspace.home, '.wield/pins');
