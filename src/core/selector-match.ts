@@ -132,7 +132,8 @@ export function matchPattern(pattern: string, name: string, tags: readonly strin
   const specified = selector.arguments.length + selector.tags.length > 0 || isForRules(selector);
   if (second !== undefined || selector.builtin || specified) {
     const hint = 'use parseSelectors and matchSelector for lists, specifiers and built-in tools';
-    throw selectorError(context, 0, 'more than one plain pattern', hint);
+    const what = second !== undefined ? 'more than one pattern' : specified ? 'a specifier' : 'a built-in tool';
+    throw selectorError(context, 0, `${what} instead of a plain pattern`, hint);
   }
   return matchSelector(selector, { name, tags });
 }

@@ -217,7 +217,12 @@ spec('SEL-5', 'matchPattern accepts one plain pattern only', () => {
   expect(matchPattern('a*', 'bc')).toBe(false);
   expect(matchPattern('#a*', 'x', ['b', 'ac'])).toBe(true);
   expect(matchPattern('#a*', 'abc')).toBe(false);
-  for (const pattern of ['a b', 'a(x=1)', 'a($deny)', '$a']) {
-    expect(() => matchPattern(pattern, 'a'), pattern).toThrow('more than one plain pattern');
-  }
+  const others = {
+    'a b': 'more than one pattern',
+    'a(x=1)': 'a specifier',
+    'a($deny)': 'a specifier',
+    $a: 'a built-in tool',
+  };
+  for (const [pattern, what] of Object.entries(others))
+    expect(() => matchPattern(pattern, 'a'), pattern).toThrow(`${what} instead of a plain pattern at column 1`);
 });
