@@ -66,9 +66,11 @@ export function printWarning(terminal: Terminal, text: string): void {
   terminal.err(`${terminal.paint('yellow', 'warning', 'err')}  ${text}\n`);
 }
 
-/** Names commands instead of tools. */
+/** Names commands and flags instead of tools and parameters. */
 export function toShellHint({ hint }: ErrorValue): string | undefined {
-  return hint?.replace(/(?<![\w-])context_(\w+)/g, (_, word: string) => `wield context ${word.replaceAll('_', '-')}`);
+  return hint?.replace(/(?<![\w-])context_(\w+)(?: with (\w+): (\w+))?/g, (_, tool: string, name = '', value = '') =>
+    `wield context ${tool}${name && ` --${name}`}`.replaceAll('_', '-').concat(value && ` ${value}`),
+  );
 }
 
 /** Prints a plan and its verdict: `wield call --dry-run`. */

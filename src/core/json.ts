@@ -48,12 +48,12 @@ function checkJson(value: unknown, bounds: JsonBounds, isCopied: boolean): { jso
   let values = 0;
   let properties = 0;
   const path: (string | number)[] = [];
-  const fault = (problem: string, hint: string): ToolError => {
+  const fault = (problem: string, hint: string, got = problem.replace(/^is /, '')): ToolError => {
     const pointer = toPointer(path);
     const where = pointer === '' || pointer.length > 200 ? '' : ` at ${quoteOutside(pointer)}`;
     return new ToolError('invalid_input', `input${where} ${problem}`, {
       hint,
-      data: { faults: [{ kind: 'value', path: where === '' ? '' : pointer, expected: 'a JSON value', got: problem }] },
+      data: { faults: [{ kind: 'value', path: where === '' ? '' : pointer, expected: 'a JSON value', got }] },
     });
   };
   const walkInto = (step: string | number, child: unknown): Json => {
@@ -88,7 +88,8 @@ function checkJson(value: unknown, bounds: JsonBounds, isCopied: boolean): { jso
     const json = (isCopied ? {} : node) as Record<string, Json>;
     for (const key of Object.keys(node)) {
       properties++;
-      if (key === '__proto__') throw fault('has the key "__proto__"', 'rename the key');
+      if (key === '__proto__')
+        throw fault('has the key "__proto__"', 'rename the key', 'an object with the key "__proto__"');
       bytes += key.length + 4;
       const child = node[key];
       if (child !== undefined) json[key] = walkInto(key, child);

@@ -71,7 +71,7 @@ export async function copy({ from, to, on_conflict }: CopyInput, context: ToolCo
 
 export async function remove({ path }: Target, context: ToolContext) {
   const removed = await storeOf(context).documents.remove(path);
-  return answer(`deleted ${removed.path}; undo with context_restore`, {
+  return answer(`deleted ${removed.path}; restore brings it back`, {
     path: removed.path,
     version: removed.version,
     deleted: true,

@@ -120,6 +120,11 @@ describe.concurrent('messages', () => {
     const { stderr } = await wield(workspace, ['context', 'read', 'nosuch']);
     expect(stderr).toContain('wield context tree shows all documents');
     expect(stderr).not.toContain('context_');
+    await wield(workspace, ['context', 'write', 'a.md', '--content', 'hi']);
+    const { stdout } = await wield(workspace, ['context', 'delete', 'a.md']);
+    expect(stdout).toBe('deleted a.md; restore brings it back\n');
+    const gone = await wield(workspace, ['context', 'read', 'a.md']);
+    expect(gone.stderr).toContain('it was deleted; wield context read --version 1 reads it');
   });
 
   spec('CLI-36', 'what looks like the name of a tool or of a file is answered with the command for it', async () => {

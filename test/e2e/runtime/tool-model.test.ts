@@ -334,6 +334,15 @@ describe('errors', () => {
     expect(await hintOf({ type: 'object', properties: {} }, { a: 1 })).toBe('give takes no parameters');
   });
 
+  spec('ERR-3', 'a value that is not JSON is described in words', async () => {
+    const toolbox = createToolbox({ tools: [returning('x')] });
+    const got = async (input: unknown) =>
+      ((await toolbox.call('give', input as Json)).error?.data?.faults as { got: string }[] | undefined)?.[0]?.got;
+    expect(await got(JSON.parse('{ "__proto__": {} }'))).toBe('an object with the key "__proto__"');
+    expect(await got({ a: Number.NaN })).toBe('NaN');
+    expect(await got({ a: [undefined] })).toBe('undefined');
+  });
+
   spec('ERR-5', 'outside text is made harmless and secrets are redacted before they enter a message', async () => {
     const workspace = createWorkspace();
     workspace.config('[env]\npass = ["API_KEY"]\n');
