@@ -1,5 +1,6 @@
 // Public entry `wield/code`: runs programs that call the tools of a toolbox.
 
+import { isRecord } from './core/json.js';
 import type { ToolResult } from './core/result.js';
 import type { CodeLimits } from './core/settings.js';
 import { integer, object, optional, strings } from './core/shape.js';
@@ -40,6 +41,9 @@ const OPTIONS = object({
  * program returns is `structured.value`, and a suspended program is the error `needs_approval` with `data.resume`.
  */
 export function runCode(toolbox: Toolbox, code: string, options: RunCodeOptions = {}): Promise<ToolResult> {
+  // A program in JavaScript may pass anything, which the call refuses.
+  const isObject: boolean = isRecord(options);
+  if (!isObject) return toolbox.call(RUN_CODE, { code }, options);
   const { resume, limits, offer = [], full = options.caller?.kind !== 'model', ...more } = options;
   const input = resume === undefined ? { code } : { resume };
   const fault = findFault(OPTIONS, { limits, offer }, 'the options of runCode');

@@ -1,10 +1,12 @@
 // createToolbox: tools defined in code, run in this process, without configuration or files.
 
+import { isAbsolute } from 'node:path';
 import { createRunCodeTool } from './builtin/run-code.js';
 import { createTaskTools } from './builtin/task.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { NO_POLICY } from './core/rule.js';
 import { DEFAULT_SETTINGS, type Settings } from './core/settings.js';
+import { anything, boolean, object, optional } from './core/shape.js';
 import type { Snapshot, Workspace, World } from './core/snapshot.js';
 import type { KnownToolbox, Toolbox } from './core/toolbox.js';
 import { createFunctionExecutor, type FunctionExecutorOptions } from './executors/function/index.js';
@@ -14,6 +16,7 @@ import { digestParts } from './files/digest.js';
 import { type NoOtherKeys, type ToolDefinition, toRegistry } from './formats/module/define.js';
 import { type PromptDefinition, type ResourceDefinition, toOfferSource } from './formats/module/offers.js';
 import { createNetwork } from './net/network.js';
+import { findFault, limit, milliseconds, whichIs } from './runtime/call-options.js';
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
@@ -44,7 +47,36 @@ export interface ToolboxOptions<Definition extends ToolDefinition = ToolDefiniti
   readonly telemetry?: boolean;
 }
 
-/** Creates a toolbox with the given tools. Throws `invalid_definition` or `conflict`. */
+const OPTIONS = object({
+  // Definitions are checked when they are registered.
+  tools: optional(anything),
+  resources: optional(anything),
+  prompts: optional(anything),
+  workdir: optional(whichIs<string>('an absolute path', (value) => typeof value === 'string' && isAbsolute(value))),
+  limits: optional(
+    object({
+      timeoutMs: optional(milliseconds),
+      timeoutCeilingMs: optional(milliseconds),
+      listingMs: optional(limit),
+      outputBytes: optional(limit),
+      memoryBytes: optional(limit),
+      cpuSeconds: optional(limit),
+      openFiles: optional(limit),
+      processes: optional(limit),
+      concurrent: optional(limit),
+      concurrentPerTool: optional(limit),
+      concurrentPerGroup: optional(limit),
+      queue: optional(limit),
+      callsPerMinute: optional(limit),
+      background: optional(limit),
+    } satisfies Record<keyof Settings['limits'], unknown>),
+  ),
+  repair: optional(boolean),
+  middleware: optional(whichIs<ToolboxOptions['middleware']>('an array of middleware', Array.isArray)),
+  telemetry: optional(boolean),
+} satisfies Record<keyof ToolboxOptions, unknown>);
+
+/** Creates a toolbox with the given tools. Throws `usage`, `invalid_definition` or `conflict`. */
 export function createToolbox<const Definition extends ToolDefinition>(
   options: ToolboxOptions<Definition>,
 ): KnownToolbox<Definition> {
@@ -58,6 +90,8 @@ export function createFunctionToolbox(
   world: World,
   handed: Pick<FunctionExecutorOptions, 'store' | 'mcp'> = {},
 ): Toolbox {
+  const fault = findFault(OPTIONS, options, 'the options of a toolbox');
+  if (fault !== undefined) throw fault;
   const { tools, limits = {}, repair = true } = options;
   const settings: Settings = {
     ...DEFAULT_SETTINGS,

@@ -24,14 +24,15 @@ import { didYouMean } from '../core/text.js';
 import type { DoorListOptions, DoorOptions, ListOptions, PlanOptions, SearchOptions } from '../core/toolbox.js';
 import { PROTOCOL_VERSIONS } from '../core/upstream.js';
 
-function whichIs<T>(expected: string, accepts: (value: unknown) => boolean): Shape<T> {
+/** A value that `accepts` returns true for. */
+export function whichIs<T>(expected: string, accepts: (value: unknown) => boolean): Shape<T> {
   return custom(expected, (value) => (accepts(value) ? (value as T) : undefined));
 }
 
 const listener = optional(callable);
 const flag = optional(boolean);
 const something = optional(table);
-const milliseconds = whichIs<number>(
+export const milliseconds = whichIs<number>(
   'a positive number of milliseconds',
   (value) => typeof value === 'number' && value > 0,
 );
@@ -104,7 +105,7 @@ const PUBLIC_LIST = {
 
 const LIST_OPTIONS = object({ ...PUBLIC_LIST, decideMode: listener } satisfies Record<keyof DoorListOptions, unknown>);
 const SEARCH_OPTIONS = object({ caller: optional(CALLER) } satisfies Record<keyof SearchOptions, unknown>);
-const LIMIT = whichIs<number>('a number of 0 or more', (value) => typeof value === 'number' && value >= 0);
+export const limit = whichIs<number>('a number of 0 or more', (value) => typeof value === 'number' && value >= 0);
 
 /** Returns what is wrong with the options of a call. */
 export function findOptionFault(options: unknown): ToolError | undefined {
@@ -132,10 +133,10 @@ export function checkListOptions(options: unknown): void {
 }
 
 /** Throws `usage`. */
-export function checkSearch(query: unknown, limit: unknown, options: unknown): void {
+export function checkSearch(query: unknown, most: unknown, options: unknown): void {
   const fault =
     findFault(string, query, 'the query') ??
-    findFault(LIMIT, limit, 'the limit') ??
+    findFault(limit, most, 'the limit') ??
     findFault(SEARCH_OPTIONS, options, 'the options of a search');
   if (fault !== undefined) throw fault;
 }
