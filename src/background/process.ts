@@ -7,8 +7,9 @@ import { ToolError, toToolError } from '../core/error.js';
 import type { CallScope } from '../core/executor.js';
 import { formatCaller } from '../core/name.js';
 import type { Plan } from '../core/plan.js';
-import { formsOf, redactKnown } from '../core/redact.js';
+import { redactKnown } from '../core/redact.js';
 import { type Output, textOf } from '../core/result.js';
+import { findBeginning, findSecrets } from '../core/secret-forms.js';
 import type { World } from '../core/snapshot.js';
 import { formatDuration } from '../core/text.js';
 import { settlesWithin } from '../core/time-limit.js';
@@ -161,21 +162,19 @@ export function createEntry({ plan, scope, run, id, session, base, world }: Entr
 // is held back until more arrives.
 function createReader(secrets: readonly string[]) {
   const decoder = new StringDecoder('utf8');
-  const forms = secrets.length === 0 ? [] : formsOf(secrets);
-  const longest = Math.max(0, ...forms.map(({ length }) => length));
-  const beginsSecret = (text: string): boolean =>
-    forms.some((form) => form.length > text.length && form.startsWith(text));
   let held = '';
   const redact = (text: string): string => {
-    const clean = redactKnown(held + text, secrets);
-    let from = Math.max(0, clean.length - longest + 1);
-    while (from < clean.length && !beginsSecret(clean.slice(from))) from++;
-    held = clean.slice(from);
-    return clean.slice(0, from);
+    held += text;
+    const from = secrets.length === 0 ? held.length : findBeginning(held, secrets);
+    // The end of a secret can be the beginning of another.
+    const whole = findSecrets(held, secrets).find(([begin, end]) => begin < from && from < end)?.[1] ?? from;
+    const clean = redactKnown(held.slice(0, whole), secrets);
+    held = held.slice(whole);
+    return clean;
   };
   return {
     pass: (chunk: Uint8Array): string => redact(decoder.write(Buffer.from(chunk))),
-    end: (): string => redact(decoder.end()) + held,
+    end: (): string => redact(decoder.end()) + redactKnown(held, secrets),
   };
 }
 

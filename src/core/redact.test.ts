@@ -40,6 +40,68 @@ describe('text', () => {
     },
   );
 
+  spec('ERR-5 SEC-8', 'redacts secrets in whichever characters a URL or JSON escapes them', () => {
+    const secret = 'p~ö t!/a"B\\9*x+(7)&<😀>';
+    const percent = (one: string): string => [...Buffer.from(one)].map((byte) => `%${byte.toString(16)}`).join('');
+    const unicode = (one: string): string =>
+      one.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const inJson = (one: string): string => JSON.stringify(one).slice(1, -1);
+    const inUrl: ((one: string) => string)[] = [
+      percent,
+      (one) => percent(one).toUpperCase(),
+      (one) => (one === ' ' ? '+' : percent(one)),
+    ];
+    const encode = fc
+      .array(fc.boolean(), { minLength: [...secret].length, maxLength: [...secret].length })
+      .chain((which) =>
+        fc.constantFrom(...inUrl, unicode).map((escaping) => {
+          // What the other characters must be.
+          const other = escaping === unicode ? inJson : (one: string) => (/[ +%]/.test(one) ? escaping(one) : one);
+          return [...secret].map((one, at) => (which[at] ? escaping(one) : other(one))).join('');
+        }),
+      );
+    const again: ((one: string) => string)[] = [(one) => one, inJson, encodeURIComponent];
+    fc.assert(
+      fc.property(encode, fc.constantFrom(...again), (text, twice) => {
+        expect(redactKnown(`<${twice(text)}>`, [secret])).toBe('<[redacted]>');
+        expect(redactKnown(`a=${twice(text)}, b`, [secret])).toBe('a=[redacted], b');
+      }),
+    );
+    const url = new URL('https://me@host/');
+    url.password = secret;
+    const ofPlatform = [new URLSearchParams({ a: secret }).toString(), url.href, encodeURI(secret)];
+    for (const text of ofPlatform) expect(redactKnown(text, [secret])).toMatch(/^[^%]*\[redacted\][^%]*$/);
+  });
+
+  spec('ERR-5 SEC-8', 'redacts Base64 and hexadecimal over several lines, and between blanks', () => {
+    const secret = `k/+${'0123456789abcdefghij'.repeat(4)}`;
+    const wrap = (text: string, width: number, end: string): string =>
+      text.match(new RegExp(`.{1,${width}}`, 'g'))!.join(end);
+    const hex = Buffer.from(secret).toString('hex');
+    for (const end of ['\n', '\r\n', '\n  ', '\\n', '\\\\r\\\\n', '%0A'])
+      for (const text of [
+        ...[64, 76].map((width) => wrap(Buffer.from(secret).toString('base64'), width, end)),
+        wrap(hex, 60, end),
+        ` ${wrap(wrap(hex, 2, ' '), 48, end)}`,
+      ])
+        expect(redactKnown(`<${text}>`, [secret])).toMatch(/^< ?\[redacted\].{0,3}>$/);
+    const behind = wrap(Buffer.from(`client-id-${'0123456789-'.repeat(4)}:${secret}`).toString('base64'), 76, '\n');
+    expect(Buffer.from(redactKnown(behind, [secret]).replace('[redacted]', ''), 'base64').toString()).not.toContain(
+      'cde',
+    );
+    expect(redactKnown(`${wrap(hex, 60, '\n').slice(0, 80)}…`, [secret])).toBe('[redacted]…');
+  });
+
+  spec('ERR-5', 'does not redact what only looks like a secret without its escapes', () => {
+    const texts = [
+      ...['C:\\foo\\bar', 'foo bar', 'foo%20bar', 'foo\\nbar', 'f\\u006fo\\tbar', 'foo%2fbar', 'foo\\/bar', '%', '\\'],
+      ...['foo\nbar', 'fo%6f b%61r', 'foo%2\\u0062ar'],
+    ];
+    for (const text of texts) expect(redactKnown(text, ['foobar', 'no-such', 'foo+bar'])).toBe(text);
+    for (const text of ['%foobar', '\\foobar', '%41foobar', '\\u0041foobar', '50%25foobar'])
+      expect(redactKnown(text, ['foobar'])).toBe(text.replace('foobar', '[redacted]'));
+  });
+
   spec('SEC-8', 'redacts the beginning of a secret where a text was cut', () => {
     const secret = 'token-0123456789abcdef/+x';
     const forms = [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret).toString('base64')];
@@ -50,6 +112,8 @@ describe('text', () => {
           expect(redactKnown(`it is ${cut}${end}`, [secret])).toBe(`it is [redacted]${end}`);
           expect(redactKnown(`it is ${cut}, and${end}`, [secret])).toBe(`it is ${cut}, and${end}`);
         }
+    for (const cut of ['%74oken-01234', 't\\u006fken-01234', '%74oken-01234%3', 't\\u006fken-01234\\u00'])
+      expect(redactKnown(`it is ${cut}…`, [secret])).toMatch(/^it is \[redacted\](?:%3|\\u00)?…$/);
     expect(redactKnown('a token…', [secret])).toBe('a token…');
   });
 

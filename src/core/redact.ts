@@ -1,16 +1,12 @@
 // Removes secrets from text, JSON and outputs: known values in all their encodings, and values of sensitive names.
 
 import { ToolError } from './error.js';
-import { escapePointer, type Json } from './json.js';
-import { memoize } from './memoize.js';
+import type { Json } from './json.js';
 import type { Output, Part } from './result.js';
-import { quoteOutside, sanitize } from './text.js';
+import { findSecrets, SHORTEST_SECRET } from './secret-forms.js';
 
 /** Replacement of a secret. */
 export const REDACTED = '[redacted]';
-
-/** Shorter secrets are not redacted: they occur in ordinary text too often. */
-export const SHORTEST_SECRET = 4;
 
 /** The secrets of all servers started so far; the array is replaced, not changed. */
 export interface KnownSecrets {
@@ -20,75 +16,9 @@ export interface KnownSecrets {
 /** Removes secrets from text, as they are written in messages, JSON and URLs, and encoded. */
 export function redactKnown(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0 || text.length < SHORTEST_SECRET) return text;
-  const found = findForms(text, secrets);
+  const found = findSecrets(text, secrets);
   return found.length === 0 ? text : cutOut(text, found);
 }
-
-/** The forms of secrets by their first four characters. */
-interface Matcher {
-  readonly forms: ReadonlyMap<number, readonly string[]>;
-  /** Which beginnings there may be, by `toSlot`. */
-  readonly slots: Uint8Array;
-}
-
-// Reads a text once, however many forms there are. Returns where they are, in order; overlapping ones are one.
-function findForms(text: string, secrets: readonly string[]): [number, number][] {
-  const { forms, slots } = matcherOf(secrets);
-  const found: [number, number][] = [];
-  let last: [number, number] | undefined;
-  let key = 0;
-  for (let at = 0; at < text.length; at++) {
-    key = addToKey(key, text.charCodeAt(at));
-    if (slots[toSlot(key)] === 0 || at < SHORTEST_SECRET - 1) continue;
-    const from = at - SHORTEST_SECRET + 1;
-    for (const form of forms.get(key) ?? []) {
-      const length = text.startsWith(form, from) ? form.length : lengthOfCut(text, from, form);
-      if (length === 0) continue;
-      if (last !== undefined && from < last[1]) last[1] = Math.max(last[1], from + length);
-      else {
-        last = [from, from + length];
-        found.push(last);
-      }
-    }
-  }
-  return found;
-}
-
-// A shorter beginning of a secret says little.
-const SHORTEST_CUT = 10;
-
-// Returns the length of the beginning of a form that is at the end of a text, or where it was cut before (SEC-8).
-function lengthOfCut(text: string, from: number, form: string): number {
-  let length = SHORTEST_SECRET;
-  while (length < form.length && text[from + length] === form[length]) length++;
-  const isCut = length >= SHORTEST_CUT && /^ ?(?:…|\n|$)/.test(text.slice(from + length, from + length + 2));
-  return isCut && text.startsWith(form.slice(0, length), from) ? length : 0;
-}
-
-const SLOTS = 2 ** 16;
-
-// The last four characters, as far as they are distinguished.
-function addToKey(key: number, code: number): number {
-  return (key << 8) | (code & 0xff);
-}
-
-function toSlot(key: number): number {
-  return (key ^ (key >>> 16)) & (SLOTS - 1);
-}
-
-// The secrets of a call are one array that is used many times.
-const matcherOf = memoize((secrets: readonly string[]): Matcher => {
-  const forms = new Map<number, string[]>();
-  const slots = new Uint8Array(SLOTS);
-  for (const form of new Set(secrets.flatMap(toForms))) {
-    if (form.length < SHORTEST_SECRET) continue;
-    let key = 0;
-    for (let at = 0; at < SHORTEST_SECRET; at++) key = addToKey(key, form.charCodeAt(at));
-    forms.set(key, [...(forms.get(key) ?? []), form]);
-    slots[toSlot(key)] = 1;
-  }
-  return { forms, slots };
-});
 
 function cutOut(text: string, found: readonly [number, number][]): string {
   let rest = '';
@@ -98,46 +28,6 @@ function cutOut(text: string, found: readonly [number, number][]): string {
     end = to;
   }
   return rest + text.slice(end);
-}
-
-export function formsOf(secrets: readonly string[]): readonly string[] {
-  return [...matcherOf(secrets).forms.values()].flat();
-}
-
-function toForms(secret: string): string[] {
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  const asciiJson = inJson.replace(
-    /[\u0080-\uffff]/g,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-  // encodeURIComponent rejects lone surrogates.
-  const inUrl = encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'));
-  const inMessage = [sanitize(secret), quoteOutside(secret, secret.length)];
-  const written = [secret, inJson, asciiJson, inJson.replaceAll('/', '\\/'), escapePointer(secret), ...inMessage];
-  const inUrls = [inUrl, inUrl.replace(/%../g, (byte) => byte.toLowerCase()), inUrl.replaceAll('%20', '+')];
-  return [...written, ...inUrls, ...toEncoded(secret)];
-}
-
-// Shorter encoded texts occur by chance.
-const SHORTEST_ENCODED = 6;
-
-// As bytes: in hexadecimal, percent-encoded, and in Base64, also behind other text such as `Bearer ` or `user:`.
-function toEncoded(secret: string): string[] {
-  const bytes = [...new TextEncoder().encode(secret)];
-  const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0'));
-  const percent = hex.map((byte) => `%${byte}`).join('');
-  const encoded = [0, 1, 2].flatMap((before) => toBase64(bytes, before));
-  const all = [hex.join(''), hex.join('').toUpperCase(), percent, percent.toUpperCase(), ...encoded];
-  return all.filter((form) => form.length >= SHORTEST_ENCODED);
-}
-
-// The part of the Base64 text that depends on nothing but the secret, if so many bytes are before it in its group.
-function toBase64(bytes: readonly number[], before: number): string[] {
-  const text = btoa(String.fromCharCode(...Array<number>(before).fill(0), ...bytes)).replace(/=+$/, '');
-  const isWhole = (before + bytes.length) % 3 === 0;
-  const own = text.slice([0, 2, 3][before], isWhole ? undefined : -1);
-  const inUrl = own.replaceAll('+', '%2B').replaceAll('/', '%2F');
-  return [own, own.replaceAll('+', '-').replaceAll('/', '_'), inUrl, own.replaceAll('/', '\\/')];
 }
 
 // A number can be a secret too.
@@ -167,7 +57,7 @@ export function redactOutput(output: Output, secrets: readonly string[]): Output
 function redactSplit(parts: readonly Part[], secrets: readonly string[]): readonly Part[] {
   const texts = parts.map((part) => (part.type === 'text' ? part.text : ''));
   if (texts.filter((text) => text !== '').length < 2) return parts;
-  const found = findForms(texts.join(''), secrets);
+  const found = findSecrets(texts.join(''), secrets);
   if (found.length === 0) return parts;
   let end = 0;
   return parts.map((part, at) => {

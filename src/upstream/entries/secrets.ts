@@ -1,6 +1,7 @@
 // Collects the secrets of an expanded server.
 
-import { isOpaque, isSensitiveName, SHORTEST_SECRET } from '../../core/redact.js';
+import { isOpaque, isSensitiveName } from '../../core/redact.js';
+import { SHORTEST_SECRET } from '../../core/secret-forms.js';
 import { decodeUri } from '../../core/text.js';
 import { OAUTH_SECRETS } from '../../core/upstream.js';
 import type { TextPosition } from './fields.js';

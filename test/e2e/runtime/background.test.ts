@@ -176,6 +176,23 @@ describe.concurrent('a process in the background', () => {
     await toolbox.close();
   });
 
+  spec('BGR-3 SEC-8', 'does not return values of variables that are escaped, or arrive in long pieces', async () => {
+    const { workspace, toolbox } = createDev(
+      shellScript(
+        `printf 'a sk-42-a1b2c3'; sleep 0.3; printf 'd4/5f6+x b sk-42-a%%'; sleep 0.3; printf '31b2c3d4%%2F5f6+x !'; sleep 600`,
+        '@background',
+        '@env API_KEY',
+      ),
+    );
+    workspace.config('[tools.dev.env]\npass = ["API_KEY"]\n');
+    const keyed = workspace.toolbox({ trust: true, env: { ...workspace.env, API_KEY: 'sk-42-a1b2c3d4/5f6+x' } });
+    const id = idOf(await keyed.call('dev', {}, MODEL));
+    await within(async () =>
+      expect(textOf(await keyed.call(READ, { id, offset: 0 }, MODEL))).toMatch(/\na \[redacted\] b \[redacted\] !$/),
+    );
+    await toolbox.close();
+  });
+
   spec('BGR-3 RUN-9', 'is not cached, and neither is reading it', async () => {
     const { workspace } = createDev(DEV.replace('@background', '@background\n# @readonly'));
     workspace.config('[[middleware]]\nuse = "cache"\n');
