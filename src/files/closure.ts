@@ -1,6 +1,8 @@
 // Reads a module and its relative imports, with hashes. Runs nothing.
 
-import { dirname, extname, relative, resolve } from 'node:path';
+import { dirname, extname, join, relative, resolve } from 'node:path';
+import { orNothing } from '../core/error.js';
+import { isRecord } from '../core/json.js';
 import type { Boundary, FileIdentity } from '../core/origin.js';
 import { formatBytes } from '../core/text.js';
 import type { ModuleFile } from '../core/tool.js';
@@ -15,31 +17,41 @@ export interface ReadModuleFile extends ModuleFile {
 export const MAX_MODULE_BYTES = 4 * 1024 * 1024;
 const MAX_FILES = 1000;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
-// Matches `import './x'`, `from './x'` and `import('./x')`, with comments between. A false match in a comment or string
-// only adds a file to the hash. Repetitions are bounded, because the text is untrusted.
+// Matches `import './x'`, `from './x'`, `import('./x')`, `require('./x')` and `resolve('./x')`, with comments between, and
+// every other text that may be the path of code, as of `createRequire(…)('./x.cjs')`. A false match only adds a file to the
+// hash. Repetitions are bounded, because the text is untrusted.
 const BLANK = String.raw`(?:\s|/\*(?:[^*]|\*(?!/)){0,200}\*/){0,32}`;
 const SPECIFIER = new RegExp(
-  String.raw`\b(?:from|import)${BLANK}\(?${BLANK}(["'\`])(\.\.?/[^"'\`\n\\]{0,1000})\1`,
+  String.raw`(\b(?:from|import|require|resolve)${BLANK}\(?${BLANK})?(["'\`])(\.\.?(?:/[^"'\`\n\\]{0,1000})?)\2`,
   'g',
 );
+const CODE = /\.(?:[cm]?[jt]s|node|wasm)$/;
 // As in TypeScript, `./x.js` may refer to `./x.ts`, and the extension may be omitted.
 const TYPED = new Map([
   ['.js', '.ts'],
   ['.mjs', '.mts'],
 ]);
 const ENDINGS = ['.ts', '.mts', '.js', '.mjs', '/index.ts', '/index.js'];
+// What `require` tries too; it prefers others of these than `import`.
+const REQUIRED = ['.json', '.node', '/index.json', '/index.node'];
 
 /** Resolves a relative import; undefined if no file matches. */
 export function resolveImport(specifier: string, from: string): string | undefined {
-  const path = resolve(dirname(from), specifier);
+  return candidatesOf(resolve(dirname(from), specifier)).find(isFile);
+}
+
+function candidatesOf(path: string): string[] {
   const ending = extname(path);
   const typed = TYPED.get(ending);
-  const candidates = [
+  return [
     path,
     ...(typed === undefined ? [] : [path.slice(0, -ending.length) + typed]),
     ...ENDINGS.map((end) => path + end),
   ];
-  return candidates.find((candidate) => statOrNothing(candidate)?.isFile() === true);
+}
+
+function isFile(path: string): boolean {
+  return statOrNothing(path)?.isFile() === true;
 }
 
 /** Returns a file and its imports, starting with itself. Missing imports are left out; loading reports them. */
@@ -97,7 +109,21 @@ function readModuleFile(
 }
 
 function importsOf(text: string, from: string): string[] {
-  return [...text.matchAll(SPECIFIER)].flatMap(([, , specifier]) => resolveImport(specifier!, from) ?? []);
+  return [...text.matchAll(SPECIFIER)].flatMap(([, keyword, , specifier]) => {
+    const path = resolve(dirname(from), specifier!);
+    if (keyword === undefined) return candidatesOf(path).filter((one) => CODE.test(one) && isFile(one));
+    return [...candidatesOf(path), ...REQUIRED.map((end) => path + end), ...mainOf(path)].filter(isFile);
+  });
+}
+
+// What `require` loads of a directory with a package.json.
+function mainOf(directory: string): string[] {
+  const manifest = join(directory, 'package.json');
+  const reading = readHead(manifest, MAX_MODULE_BYTES);
+  const read = orNothing(() => ('fault' in reading ? {} : (JSON.parse(reading.bytes.toString('utf8')) as unknown)));
+  if (!isRecord(read) || typeof read.main !== 'string') return [];
+  const main = resolve(directory, read.main);
+  return [manifest, ...candidatesOf(main), ...REQUIRED.map((end) => main + end)];
 }
 
 function tooLarge(message: string): ReadFault {

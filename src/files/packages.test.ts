@@ -34,6 +34,8 @@ test('packages are named with versions and digests, also those of packages', () 
     expect.stringMatching(/^package @scope\/two@\? sha256 [0-9a-f]{64}$/),
     expect.stringMatching(/^package one@1\.0\.0 sha256 [0-9a-f]{64}$/),
   ]);
+  for (const call of ["createRequire(import.meta.url)('one')", "requireHere ('one/x')", 'await import(`one`)'])
+    expect(identify(call)).toEqual(before);
   write('node_modules/one/lib/more.js', '1');
   const after = identify("export * from 'one/lib/more.js'");
   expect([after[0] === before[0], after[1] === before[1]]).toEqual([true, false]);

@@ -21,9 +21,10 @@ const MAX_FILES = 10_000;
 const MAX_PACKAGES = 2000;
 // More lines would not fit into the record of an approval.
 const MAX_LINES = 200;
-// Matches `from 'x'`, `import 'x'`, `import('x')`, `require('x')` and `resolve('x')`. A false match only adds a package.
+// Matches `from 'x'`, `import 'x'`, `import('x')`, `require('x')`, `resolve('x')` and `createRequire(…)('x')`. A false match
+// only adds a package.
 const SPECIFIER =
-  /\b(?:from|import|require|resolve)(?:\s|\/\*(?:[^*]|\*(?!\/)){0,200}\*\/){0,32}\(?\s{0,100}(["'`])([^"'`\n\\]{1,1000})\1/g;
+  /(?:\b(?:from|import|resolve|\w{0,100}require\w{0,100})|\))(?:\s|\/\*(?:[^*]|\*(?!\/)){0,200}\*\/){0,32}\(?\s{0,100}(["'`])([^"'`\n\\]{1,1000})\1/gi;
 const BARE = /^(@[\w.~-]+\/[\w.~-]+|[\w~][\w.~-]*)(?:\/|$)/;
 
 /** Returns a line for each package that the code imports, directly or through other packages. */

@@ -72,6 +72,49 @@ appendFileSync(import.meta.dirname + '/../../loads', 'x');`,
     expect(loads(workspace)).toBeGreaterThanOrEqual(3);
   });
 
+  // POL-23: a standing approval is bound to this digest.
+  spec('TOOL-6 MOD-8', 'sees an edit of CommonJS files, however they are required', async () => {
+    const workspace = createModuleWorkspace();
+    const files: Readonly<Record<string, string>> = {
+      'c.cjs':
+        'module.exports = () => [require("./sub.cjs"), require ( /* x */ "./part").part, require(`./data`).a, require("./dir")]',
+      'sub.cjs': 'module.exports = 1',
+      'part.js': 'exports.part = 1',
+      'part.ts': 'export const part = "not this one"',
+      'data.json': '{ "a": 1 }',
+      'dir/package.json': '{ "main": "lib/x" }',
+      'dir/lib/x.js': 'module.exports = 1',
+      'made.cjs': 'module.exports = 1',
+      'named.js': 'module.exports = 1',
+    };
+    for (const [name, text] of Object.entries(files)) workspace.write(`lib/${name}`, text);
+    workspace.module(
+      'all.tool.ts',
+      moduleText(
+        'all',
+        '() => [...c(), made, named].join()',
+        `import { createRequire } from 'node:module';
+import c from '../../lib/c.cjs';
+const made = createRequire(import.meta.url)('../../lib/made.cjs');
+const load = createRequire(import.meta.url);
+const named = load('../../lib/named');`,
+      ),
+    );
+    const toolbox = workspace.toolbox();
+    const digest = async () => (await toolbox.find('all')).origin.digest;
+    const digests = [await digest()];
+    expect(textOf(await toolbox.call('all', {}))).toBe('1,1,1,1,1,1');
+    for (const name of ['sub.cjs', 'part.js', 'data.json', 'dir/lib/x.js', 'made.cjs', 'named.js']) {
+      workspace.write(`lib/${name}`, files[name]!.replace(/1/, '2'));
+      digests.push(await digest());
+    }
+    workspace.write('lib/other.js', 'module.exports = 3');
+    workspace.write('lib/dir/package.json', '{ "main": "../other.js" }');
+    digests.push(await digest());
+    expect(new Set(digests).size).toBe(8);
+    expect(textOf(await toolbox.call('all', {}))).toBe('2,2,2,3,2,2');
+  });
+
   spec('MOD-8', 'writes private files, and never runs altered ones', async () => {
     const workspace = createModuleWorkspace();
     workspace.module('note.tool.ts', moduleText('word', `(): string => 'true'`));
