@@ -48,10 +48,17 @@ export function planPermissions(options: PermissionPlanOptions): PermissionPlan 
   const read = findPermissionFiles(options.clients, options.environment);
   const rules: ImportedRule[] = [];
   const left: LeftPermission[] = [];
-  for (const file of read) {
-    for (const permission of readPermissions(file)) {
+  const files = read.map((file) => ({ file, permissions: readPermissions(file) }));
+  // Nothing of a client is allowed that rules of it may deny which are not compared here.
+  const outranked = files.filter(({ permissions }) => permissions.some(({ outranks }) => outranks));
+  for (const { file, permissions } of files) {
+    for (const permission of permissions) {
       const { policy, written } = permission;
-      const translated = translatePermission(permission, file.scope, options.tools);
+      const outranking = policy === 'allow' ? outranked.find((one) => one.file.client === file.client) : undefined;
+      const translated =
+        outranking === undefined || permission.patterns.length === 0
+          ? translatePermission(permission, file.scope, options.tools)
+          : { selectors: [], left: `${options.shorten(outranking.file.path)} may deny it; allow it by hand` };
       for (const selector of translated.selectors) rules.push({ ...file, policy, written, selector });
       if (translated.left !== undefined) left.push({ ...file, policy, written, reason: translated.left });
     }

@@ -20,6 +20,8 @@ export interface Permission {
   readonly patterns: readonly ToolPattern[];
   /** Why it has no patterns. */
   readonly reason?: string;
+  /** It may deny what other files of the client allow. */
+  readonly outranks?: true;
 }
 
 /** What an entry is about. */
@@ -130,9 +132,9 @@ function readMode(key: string, mode: unknown, pattern: ToolPattern): Permission[
   return [{ policy, written: show(key, mode), patterns: [pattern] }];
 }
 
-const readCodex: PermissionReader = (document) => {
+function readCodexServers(document: unknown): Permission[] {
   const servers = valueAt(document, ['mcp_servers']);
-  const ofServers = Object.entries(isRecord(servers) ? servers : {}).flatMap(([server, fields]) => {
+  return Object.entries(isRecord(servers) ? servers : {}).flatMap(([server, fields]) => {
     const key = `mcp_servers.${quoteOutside(server, 60)}`;
     if (!isRecord(fields)) return [listed(key, fields, 'deny', UNKNOWN)];
     const tools = Object.entries(isRecord(fields.tools) ? fields.tools : {});
@@ -146,11 +148,28 @@ const readCodex: PermissionReader = (document) => {
       ),
     ]);
   });
+}
+
+// A profile is in force only if it is chosen, so it restricts, and allows nothing.
+function readCodexProfiles(document: unknown): Permission[] {
+  const profiles = valueAt(document, ['profiles']);
+  return Object.entries(isRecord(profiles) ? profiles : {}).flatMap(([name, profile]) =>
+    rename(
+      `profiles.${quoteOutside(name, 60)}`,
+      [...listMalformed(profile, 'mcp_servers'), ...readCodexServers(profile)].map((one) =>
+        one.policy === 'allow' ? { ...one, ...none('it is of a profile; allow it by hand') } : one,
+      ),
+    ),
+  );
+}
+
+const readCodex: PermissionReader = (document) => {
   // Of requirements.toml.
   const required = ['rules', 'allowed_approval_policies', 'allowed_sandbox_modes', 'allowed_web_search_modes'];
   return [
     ...listMalformed(document, 'mcp_servers'),
-    ...ofServers,
+    ...readCodexServers(document),
+    ...readCodexProfiles(document),
     ...listKeys(document, required, 'deny', 'it is about commands and the sandbox of the client'),
     ...listKeys(
       document,
@@ -212,9 +231,42 @@ const readGemini: PermissionReader = (document) => {
     ...['tools.allowed', 'allowedTools'].flatMap((key) => readList(document, key, 'allow', readGeminiRule)),
     ...readList(document, 'mcp.excluded', 'deny', ofServer),
     ...listKeys(document, ['mcp.allowed', 'tools.core', 'coreTools'], 'deny', OTHERS_ONLY),
+    ...listKeys(document, ['policyPaths', 'adminPolicyPaths'], 'deny', 'it names files that are not read').map(outrank),
     ...ofServers,
   ];
 };
+
+const GEMINI_DECISIONS: Readonly<Record<string, SelectorPolicy>> = { allow: 'allow', ask_user: 'ask', deny: 'deny' };
+
+// What does not limit a rule to some calls.
+const WHOLE = new Set(['toolName', 'mcpName', 'decision', 'priority', 'denyMessage', 'deny_message']);
+
+const outrank = (one: Permission): Permission => ({ ...one, outranks: true });
+
+/**
+ * Reads a policy file of Gemini CLI, whose rules are compared by priority with those of all other files: one that allows
+ * is listed, and one about certain calls too.
+ */
+export function readGeminiPolicy(document: unknown): readonly Permission[] {
+  const rules = valueAt(document, ['rule']);
+  const permissions = (Array.isArray(rules) ? rules : [rules]).flatMap((rule): Permission[] => {
+    if (rule === undefined) return [];
+    const decision = isRecord(rule) && typeof rule.decision === 'string' ? rule.decision : '';
+    const policy = Object.hasOwn(GEMINI_DECISIONS, decision) ? GEMINI_DECISIONS[decision]! : 'deny';
+    if (!isRecord(rule) || decision === '') return [listed('rule', rule, policy, UNKNOWN)];
+    if (policy === 'allow') return [listed('rule', rule, policy, 'other rules may outrank it; allow it by hand')];
+    if (Object.keys(rule).some((key) => !WHOLE.has(key))) return [listed('rule', rule, policy, 'it has conditions')];
+    const { mcpName, toolName = ANY } = rule;
+    return (Array.isArray(toolName) ? toolName : [toolName]).map((tool): Permission => {
+      const names = typeof tool === 'string' && (mcpName === undefined || typeof mcpName === 'string');
+      const written = show('rule', rule);
+      if (!names) return listed('rule', rule, policy, UNKNOWN);
+      if (mcpName !== undefined) return { policy, written, ...only(mcpName, tool) };
+      return { policy, written, ...(tool === ANY ? none('it is about all tools') : readGeminiRule(tool)) };
+    });
+  });
+  return permissions.map(outrank);
+}
 
 // `server:tool` with stars.
 function readCursorTool(entry: string): Meaning {

@@ -150,6 +150,56 @@ describe.concurrent('wield import permissions', () => {
     ]);
   });
 
+  spec('POL-39', 'allows nothing that policies of Gemini CLI may deny, and denies what they deny', async () => {
+    const workspace = createWorkspace();
+    configureServers(workspace, { far: countedServer(workspace, 'far').entry });
+    const [first, second] = (await workspace.toolbox().list()).filter(({ name }) => name.startsWith('far_'));
+    put(workspace.home, '.gemini/settings.json', { mcpServers: { far: { trust: true } } });
+    expect(selectorsOf(await importAll(workspace, '--dry-run'))).toContain(`${second!.name}($policy=allow)`);
+    const rule = (fields: string) => `[[rule]]\n${fields}\npriority = 9\n`;
+    const tool = first!.name.slice('far_'.length);
+    const policies = [
+      `mcpName = "far"\ntoolName = "${tool}"\ndecision = "deny"`,
+      'mcpName = "two"\ntoolName = ["x", "y"]\ndecision = "ask_user"',
+      'toolName = "mcp_three_*"\ndecision = "deny"\ndenyMessage = "no"',
+      'mcpName = "four"\ndecision = "deny"\nargsPattern = "rm"',
+      'toolName = "*"\ndecision = "deny"',
+      'mcpName = "far"\ndecision = "allow"',
+    ];
+    put(workspace.home, '.gemini/policies/any name.toml', policies.map(rule).join(''));
+    put(workspace.dir, '.gemini/policies/b.toml', rule('mcpName = "five"\ndecision = "deny"'));
+    const found = await importAll(workspace, '--yes');
+    expect(selectorsOf(found).sort()).toEqual(
+      [`${first!.name}($deny)`, 'five_*($deny)', 'three_*($deny)', 'two_x($policy=ask)', 'two_y($policy=ask)'].sort(),
+    );
+    expect(found.left.map(({ policy, reason }: { policy: string; reason: string }) => [policy, reason])).toEqual([
+      ['allow', expect.stringContaining('.toml may deny it; allow it by hand')],
+      ['deny', 'it has conditions'],
+      ['deny', 'it is about all tools'],
+      ['allow', expect.stringContaining('by hand')],
+    ]);
+    expect(await workspace.toolbox().call(first!.name, {})).toMatchObject({ ok: false, error: { code: 'denied' } });
+    put(workspace.home, '.gemini/policies/any name.toml', '[[rule]');
+    expect((await wield(workspace, ['import', 'permissions', '--yes'])).status).not.toBe(0);
+  });
+
+  spec('POL-39', 'reads all rules of Codex, and what its profiles deny', async () => {
+    const workspace = createWorkspace();
+    const profile = '[profiles.x.mcp_servers.far';
+    put(
+      workspace.home,
+      '.codex/config.toml',
+      `${profile}]\ndisabled_tools = ["a"]\n${profile}.tools.b]\napproval_mode = "approve"\n`,
+    );
+    put(workspace.home, '.codex/rules/own.rules', 'prefix_rule(pattern=["ls"], decision="forbidden")\n');
+    const found = await importAll(workspace, '--dry-run');
+    expect(selectorsOf(found)).toEqual(['far_a($deny)']);
+    expect(found.left.map(({ written }: { written: string }) => written)).toEqual([
+      'profiles.x.mcp_servers.far.tools.b: approve',
+      expect.stringContaining('"ls"'),
+    ]);
+  });
+
   spec('POL-39', 'keeps comments, order and other lines of an existing [trust]', async () => {
     const existing = [
       '# Mine\n[trust] # who may do what\n# first\nask = "person"\nrules = [ # all\n  # about b\n  "b($policy=ask)", # asks\n  "c($policy=allow)" # allows\n  # end\n]\n# after\n\n# of limits\n[limits]\ntimeout = "3s" # short\n',
