@@ -54,6 +54,12 @@ function describe(problems: readonly AuditProblem[]): string {
 }
 
 function printFound(terminal: Terminal, { files, lines, partial, open }: Omit<Verification, 'problems'>): void {
+  if (files === 0) {
+    terminal.out(
+      '  no log yet; only a checkpoint shows that a whole log was removed: wield audit --verify --against FILE\n',
+    );
+    return;
+  }
   terminal.out(`  ${count(lines, 'line')} in ${count(files, 'file')}, all as they were written\n`);
   const gone = open.filter(({ state }) => state === 'gone').length;
   if (gone > 0)

@@ -483,6 +483,17 @@ describe('wield audit', () => {
 });
 
 describe('--verify', () => {
+  spec('OBS-10', 'says that there is no log, and names what a checkpoint shows to be removed', async () => {
+    const workspace = workspaceWithHello();
+    await wield(workspace, ['call', 'hello', '--name', 'Ada']);
+    workspace.write('checkpoint.json', (await wield(workspace, ['audit', '--verify', '--checkpoint'])).stdout);
+    rmSync(join(workspace.env.WIELD_HOME ?? join(workspace.home, '.wield'), 'audit'), { recursive: true });
+    const verified = await wield(workspace, ['audit', '--verify']);
+    expect(verified).toMatchObject({ status: 0, stdout: expect.stringMatching(/^ {2}no log .*--against FILE\n$/) });
+    const against = await wield(workspace, ['audit', '--verify', '--against', 'checkpoint.json']);
+    expect(against).toMatchObject({ status: 7, stderr: expect.stringContaining('000001.jsonl') });
+  });
+
   spec('OBS-10', 'names the first line that was changed, and what has changed since a checkpoint', async () => {
     const workspace = workspaceWithHello();
     for (const name of ['Ada', 'Grace', 'Alan']) await wield(workspace, ['call', 'hello', '--name', name]);
