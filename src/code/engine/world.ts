@@ -36,14 +36,19 @@ export const WORLD = `((call, log, end, seed) => {
     const path = pathOf(up);
     return isArray(up.holder) ? path + '[' + key + ']' : path === '' ? key : path + '.' + key;
   };
+  const isInside = (value, inside) => {
+    for (let one = inside; one !== undefined; one = one.up) if (one.origin === value) return true;
+    return false;
+  };
   const toText = (value, what) => {
     // The innermost object that is being written.
     let inside;
     const text = stringify(value, function (key, value) {
       while (inside !== undefined && inside.holder !== this) inside = inside.up;
-      const lost = describeLost(value);
+      const isCycle = typeof value === 'object' && value !== null && isInside(value, inside);
+      const lost = isCycle ? 'a circular reference' : describeLost(value);
       const plain = lost === undefined ? toJson(key, value) : value;
-      const here = { holder: plain, key, up: inside };
+      const here = { holder: plain, origin: value, key, up: inside };
       if (lost !== undefined)
         throw new TypeError(what + ' must be JSON, ' + (inside ? 'and ' + pathOf(here) + ' is ' : 'not ') + lost);
       if (typeof plain === 'object' && plain !== null) inside = here;

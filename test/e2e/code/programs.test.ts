@@ -219,7 +219,7 @@ describe('the world of a program', () => {
     expect(await errorOf('}); throw new SyntaxError("mine"); (() => {')).toMatchObject({ code: 'tool_failed' });
   });
 
-  spec('COD-4', 'a forgotten await and a function are errors at any depth, which say where', async () => {
+  spec('COD-4', 'a forgotten await, a function and a cycle are errors at any depth, which say where', async () => {
     const messageOf = async (code: string) => (await runAsModel(toolbox(), code)).error?.message;
     const greetings = `['Ada'].map((who) => tools.say_hello({ who }))`;
     const hint = 'await it, or several with Promise.all';
@@ -232,6 +232,22 @@ describe('the world of a program', () => {
       `the input of tools.say_hello must be JSON, and who is a promise: ${hint}`,
     );
     expect(await messageOf('await tools.say_hello(tools.count())')).toContain('must be JSON, not a promise');
+    const cycle =
+      'const a = { x: {} }; a.x.y = a; const m = new Map(); m.set("k", [m]); const e = new Error("x"); e.cause = e;';
+    for (const [value, path] of [
+      ['{ k: [a] }', 'k[0].x.y'],
+      ['m', 'k[0]'],
+      ['{ e }', 'e.cause'],
+      ['[new Set([a])]', '[0][0].x.y'],
+    ])
+      expect(await messageOf(`${cycle} return ${value}`)).toContain(
+        `the value of return must be JSON, and ${path} is a circular reference`,
+      );
+    expect(await messageOf(`${cycle} await tools.say_hello({ who: a })`)).toContain('and who.x.y is a circular');
+    expect(returned(await runAsModel(toolbox(), 'const a = {}; return [a, { a, b: [a] }]'))).toEqual([
+      {},
+      { a: {}, b: [{}] },
+    ]);
     const large = await runAsModel(toolbox(), 'return { orders: await tools.orders(), none: [undefined, {}] }');
     expect(returned(large)).toEqual({ orders: expect.objectContaining({ kind: 'json' }), none: [null, {}] });
   });
