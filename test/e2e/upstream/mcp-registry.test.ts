@@ -147,6 +147,11 @@ spec('UPS-90', 'names an entry of a format before 2025-09-16', async () => {
   }
 });
 
+spec('UPS-123', 'describes --unpinned once', async () => {
+  const { stdout } = await wield(createWorkspace(), ['mcp', '--help']);
+  expect(/--unpinned {2}.*/.exec(stdout)?.[0]).toMatch(/^--unpinned +Write the command as it is[^.]*$/);
+});
+
 spec('UPS-90', 'asks a registry for a version, and refuses another answer', async () => {
   const workspace = createWorkspace();
   let answer: object = server({ packages: [npm()] });

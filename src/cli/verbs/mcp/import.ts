@@ -34,7 +34,7 @@ export const importServers: McpAction = {
   example: 'wield mcp import cursor',
   flags: {
     server: option('NAME', 'Only this server; can be repeated'),
-    unpinned: toggle('Write commands as they are, without the exact versions and integrity of their packages'),
+    unpinned: toggle('Write the command as it is, without the exact version and integrity of its package'),
     scope: SCOPE,
     force: toggle('Replace existing servers'),
     ...ASKS,
