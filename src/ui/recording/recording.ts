@@ -13,6 +13,7 @@ import {
   optional,
   readShape,
   string,
+  strings,
   table,
   when,
 } from '../../core/shape.js';
@@ -27,6 +28,9 @@ export interface RecordedTool {
   readonly description: string;
   readonly input: JsonObject;
   readonly output?: JsonObject;
+  /** What its command line depends on, besides the name. */
+  readonly group?: string;
+  readonly positional?: readonly string[];
 }
 
 export interface Recording {
@@ -37,13 +41,16 @@ export interface Recording {
 /** The first line of a file. */
 export const HEAD = { type: 'recording', version: 1 } as const;
 
-export function toRecordedTool({ name, description, input, output }: Tool): RecordedTool {
+export function toRecordedTool({ name, description, input, output, traits }: Tool): RecordedTool {
+  const { group, positional } = traits;
   return {
     type: 'tool',
     name,
     description,
     input: input.json,
     ...(output === undefined ? {} : { output: output.json }),
+    ...(group === undefined ? {} : { group }),
+    ...(positional === undefined ? {} : { positional }),
   };
 }
 
@@ -53,7 +60,17 @@ export function formatRecording({ tools, calls }: Recording): string {
 
 const KEEP = { unknown: 'keep' } as const;
 const HEAD_LINE = object({ type: oneOf(HEAD.type), version: oneOf(HEAD.version) }, KEEP);
-const TOOL = object({ type: oneOf('tool'), name: string, description: string, input: table }, KEEP);
+const TOOL = object(
+  {
+    type: oneOf('tool'),
+    name: string,
+    description: string,
+    input: table,
+    group: optional(string),
+    positional: optional(strings),
+  },
+  KEEP,
+);
 const ERROR = object({ code: oneOf(...Object.keys(ERROR_CODES)), message: string }, KEEP);
 // A file may be of someone else, and parts of it become code (UI-24).
 const RESULT = checked(

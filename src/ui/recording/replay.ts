@@ -5,6 +5,7 @@ import { canonicalJson, isRecord, type Json, type JsonObject } from '../../core/
 import { isToolName } from '../../core/name.js';
 import { toPromptName, toResourceName } from '../../core/resource.js';
 import type { Output, ToolResult } from '../../core/result.js';
+import { fillDefaults } from '../../core/schema.js';
 import type { NodeToolbox } from '../../node.js';
 import { createToolbox, type ToolboxOptions } from '../../toolbox.js';
 import { toRecordedInput } from './record.js';
@@ -13,24 +14,30 @@ import type { RecordedTool, Recording } from './recording.js';
 /** Replaces tools, prompts and resources of a toolbox by those of a recording. */
 export function createReplay(toolbox: NodeToolbox, recording: Recording): NodeToolbox {
   const answers = new Map<string, ToolResult[]>();
-  const secrets = (): readonly string[] => toolbox.state.snapshot().secrets;
+  const recorded = new Map(recording.tools.map((tool) => [tool.name, tool]));
+  // With defaults: whether the input of a call has them depends on what runs its tool.
+  const keyOf = (tool: string, input: Json): string => {
+    const filled = fillDefaults(input, recorded.get(tool)?.input ?? {});
+    return `${tool} ${canonicalJson(toRecordedInput(filled, toolbox.state.snapshot().secrets))}`;
+  };
   for (const { tool, input, result } of recording.calls) {
     const key = keyOf(tool, input);
     answers.set(key, [...(answers.get(key) ?? []), result]);
   }
   const answer = (tool: string, input: unknown): Output => {
-    const left = answers.get(keyOf(tool, toRecordedInput(input as Json, secrets())));
+    const left = answers.get(keyOf(tool, input as Json));
     if (left === undefined) throw notRecorded(tool);
     // The same call again gets the next answer, and the last one from then on.
     const { content, structured, error } = left.length > 1 ? left.shift()! : left[0]!;
     return { content, structured, error: error && new ToolError(error.code, error.message, error) };
   };
-  const recorded = [...new Map(recording.tools.map((tool) => [tool.name, tool])).values()];
-  const tools = recorded
+  const tools = [...recorded.values()]
     .filter(({ name }) => isToolName(name))
-    .map(({ name, description, input }) => ({
+    .map(({ name, description, input, group, positional }) => ({
       name,
       description,
+      group,
+      cli: { positional },
       inputSchema: input,
       execute: (given: unknown) => answer(name, given),
     }));
@@ -46,10 +53,6 @@ export function createReplay(toolbox: NodeToolbox, recording: Recording): NodeTo
       await close();
     },
   };
-}
-
-function keyOf(tool: string, input: Json): string {
-  return `${tool} ${canonicalJson(input)}`;
 }
 
 function notRecorded(tool: string): ToolError {

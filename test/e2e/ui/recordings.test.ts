@@ -113,6 +113,61 @@ describe('recordings', () => {
     expect(json(await run('replay', 'a.ndjson', 'list', '--json')).tools).toMatchObject([{ name: 'hello' }]);
   });
 
+  spec('UI-13 UI-14', 'are replayed by the same command line, with defaults, groups and positionals', async () => {
+    const workspace = createWorkspace();
+    workspace.write(
+      '.agents/tools/count.tool.mjs',
+      `export default { name: 'count', description: 'x', cli: { positional: ['to'] }, execute: (given) => JSON.stringify(given),
+        inputSchema: { type: 'object', properties: { from: { type: 'integer', default: 4 }, to: { type: 'integer' } } } };`,
+    );
+    workspace.write('.agents/tools/sh', '#!/bin/sh\n# @description x\n# @param n integer=4 x\ncat\n', 0o755);
+    workspace.write(
+      '.agents/skills/sk/SKILL.md',
+      '---\nname: sk\ndescription: x\nparams:\n  n: { type: integer, default: 3 }\n---\nhi ${n}\n',
+    );
+    await wield(workspace, ['trust', '--yes']);
+    const lines = [
+      'call count',
+      'count 5',
+      'call sh',
+      'call sk',
+      'context write n.md --content hi',
+      'context pipe sh p.md',
+    ];
+    for (const [at, line] of lines.entries()) {
+      const words = line.split(' ');
+      const recorded = await wield(workspace, ['record', `${at}.ndjson`, ...words]);
+      const replayed = await wield(workspace, ['replay', `${at}.ndjson`, ...words]);
+      expect([line, recorded.status, replayed.status, replayed.stdout.trim()]).toEqual([
+        line,
+        0,
+        0,
+        recorded.stdout.trim(),
+      ]);
+    }
+    const given = await wield(workspace, ['replay', '0.ndjson', 'call', 'count', '--from', '4']);
+    expect([given.status, given.stdout]).toEqual([0, '{"from":4}\n']);
+  });
+
+  spec('UI-13 UI-14', 'have the whole input of a call whose tool is not known', async () => {
+    const workspace = createWorkspace();
+    workspace.write('.agents/tools/m.tool.mjs', 'export default { description: "x", execute: () => "x" };\n');
+    for (const [at, name] of ['m', 'nosuch'].entries()) {
+      const words = ['call', name, '--input', '{"a":"7"}'];
+      const recorded = await wield(workspace, ['record', `${at}.ndjson`, ...words]);
+      const last = readFileSync(join(workspace.dir, `${at}.ndjson`), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .at(-1)!;
+      expect(JSON.parse(last).input).toEqual({ a: '7' });
+      const replayed = await wield(workspace, ['replay', `${at}.ndjson`, ...words]);
+      expect([replayed.status, replayed.stdout]).toEqual([recorded.status, recorded.stdout]);
+    }
+    // It may be a parameter of the tool.
+    const text = await wield(workspace, ['call', 'm', '--input', 'no JSON', '--json']);
+    expect(json(text).error.code).toBe('needs_trust');
+  });
+
   spec('UI-13 UI-14', 'are made and served over MCP in place of wield serve', async () => {
     const workspace = workspaceOf();
     const session = async (...args: string[]) => {
