@@ -44,8 +44,8 @@ export interface ResultStore {
 
 export interface ResultWriter {
   write(chunk: Uint8Array): void;
-  /** Finishes the result, which can then be opened. */
-  finish(): FinishedResult;
+  /** Finishes the result, which can then be opened; it keeps the labels of its call. */
+  finish(labels?: readonly string[]): FinishedResult;
   /** Discards the result. */
   discard(): void;
 }
@@ -65,6 +65,8 @@ export interface Readable {
 
 export interface StoredResult extends Readable {
   readonly handle: Handle;
+  /** The labels of the call that made it (FLW-3). */
+  readonly labels?: readonly string[] | undefined;
   /** The file with the bytes; undefined if they are in memory. */
   readonly file?: string;
   close(): void;

@@ -201,9 +201,18 @@ function toContextStore(parts: CallParts, stores: Stores, callOf: () => Call): C
     get documents() {
       return withLabels(parts, callOf(), stores);
     },
-    openResult(id) {
-      const { caller, snapshot } = callOf();
-      return results.open(id, caller.session ?? session, snapshot.settings.results.keepMs);
+    async openResult(id) {
+      const call = callOf();
+      const { caller, snapshot } = call;
+      const stored = await results.open(id, caller.session ?? session, snapshot.settings.results.keepMs);
+      try {
+        // FLW-3: it outlives what is remembered of its session.
+        await enterLabels(parts, call, stored?.labels ?? []);
+      } catch (error) {
+        stored?.close();
+        throw error;
+      }
+      return stored;
     },
   };
 }

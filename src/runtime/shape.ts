@@ -120,6 +120,8 @@ export interface LargeResults {
   /** Maximum length of a result that is returned inline, in characters. */
   readonly inline: number;
   readonly snapshot: Snapshot;
+  /** Those of the call so far. */
+  readonly labels: readonly string[];
   readonly nextCalls: Stores['nextCalls'];
 }
 
@@ -135,7 +137,8 @@ export function largeResultsOf({ stores }: Pick<CallParts, 'stores'>, call: Call
   const { inline: most } = snapshot.settings.results;
   // SKL-10: instructions are read whole.
   const inline = call.tool?.traits.text === true ? Math.max(most, MOST_INSTRUCTIONS) : most;
-  return { store: results, session: caller.session ?? session, inline, snapshot, nextCalls };
+  const labels = [...(call.labels ?? [])];
+  return { store: results, session: caller.session ?? session, inline, snapshot, labels, nextCalls };
 }
 
 // A page of a skill with the list of its files.
@@ -178,7 +181,8 @@ function withoutStreams({ spilled: _, streams: __, ...plain }: Output): Output {
 
 function toStored(tool: Tool, output: Output, large: LargeResults, table: string | undefined): Output {
   const { spilled, streams, ...plain } = output;
-  const { handle, sha256 } = spilled?.finish() ?? store(large, streams?.stdout ?? Buffer.from(textOf(output)));
+  const { handle, sha256 } =
+    spilled?.finish(large.labels) ?? store(large, streams?.stdout ?? Buffer.from(textOf(output)));
   const structured = readStructured(tool, output, handle, large);
   const { structured: _, ...rest } = plain;
   return {
@@ -219,7 +223,7 @@ function store(large: LargeResults, bytes: Uint8Array): FinishedResult {
     writer.discard();
     throw error;
   }
-  return writer.finish();
+  return writer.finish(large.labels);
 }
 
 // Clients validate the structured content of a tool with an output schema, so it must be returned.

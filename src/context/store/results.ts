@@ -2,7 +2,7 @@
 
 import { closeSync, fstatSync, openSync, readSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { converted, object, string, table } from '../../core/shape.js';
+import { converted, type Infer, object, optional, string, strings, table } from '../../core/shape.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
 import { namesIn } from '../../files/list.js';
@@ -65,8 +65,8 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
       createStateDirectory(directory());
       const id = `r_${loadCrypto().randomBytes(16).toString('base64url')}`;
       const writer = createWriter(join(directory(), id), id, ownerOf(session));
-      const finish = (): FinishedResult => {
-        const finished = writer.finish();
+      const finish = (labels?: readonly string[]): FinishedResult => {
+        const finished = writer.finish(labels);
         written += finished.handle.size;
         if (written > limits.totalBytes / 100) {
           clean(limits);
@@ -86,7 +86,7 @@ export function createResultFiles({ directory, now }: ResultFilesOptions): Resul
         removeEntry(directory(), id);
         return undefined;
       }
-      return openResult(file, metadata.handle, now());
+      return openResult(file, metadata, now());
     },
     adopt(id, session) {
       const file = join(directory(), id) + METADATA;
@@ -114,9 +114,15 @@ export function isResultId(id: string): boolean {
 
 /** Written by this file only, so that nothing else is checked. */
 const STORED = object(
-  { session: string, handle: converted(table, (handle) => handle as unknown as Handle) },
+  {
+    session: string,
+    handle: converted(table, (handle) => handle as unknown as Handle),
+    labels: optional(strings),
+  },
   { unknown: 'drop' },
 );
+
+type Stored = Infer<typeof STORED>;
 
 // Starts a file; `session` is the owner of the result.
 function createWriter(file: string, id: string, session: string): ResultWriter {
@@ -142,13 +148,13 @@ function createWriter(file: string, id: string, session: string): ResultWriter {
       hash.update(chunk);
       size += chunk.length;
     },
-    finish() {
+    finish(labels = []) {
       close();
       try {
         const text = () => (size > MAX_PARSED_BYTES ? undefined : readTextFile(file, size + 1));
         const handle: Handle = { id, size, ...describeParts({ isText: check.isText(), head, size, text }) };
         // Only with its metadata can the result be opened.
-        writeFileAtomic(file + METADATA, JSON.stringify({ session, handle }), { durable: false });
+        writeFileAtomic(file + METADATA, JSON.stringify({ session, handle, labels }), { durable: false });
         return { handle, sha256: hash.digest('hex') };
       } catch (error) {
         discard();
@@ -159,7 +165,7 @@ function createWriter(file: string, id: string, session: string): ResultWriter {
   };
 }
 
-function openResult(file: string, handle: Handle, now: number): StoredResult | undefined {
+function openResult(file: string, { handle, labels }: Stored, now: number): StoredResult | undefined {
   let descriptor: number;
   try {
     descriptor = openState(file);
@@ -170,6 +176,7 @@ function openResult(file: string, handle: Handle, now: number): StoredResult | u
   }
   return {
     handle,
+    labels,
     file,
     size: fstatSync(descriptor).size,
     read(offset, length) {

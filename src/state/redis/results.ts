@@ -28,7 +28,7 @@ export function createSharedResults(keyspace: RedisKeyspace, files: ResultFiles)
     try {
       for (let offset = 0; offset < stored.size; offset += PIECE)
         await put(String(offset / PIECE), Buffer.from(stored.read(offset, PIECE)).toString('base64'));
-      await put(HEAD, { owner, size: stored.size });
+      await put(HEAD, { owner, size: stored.size, labels: stored.labels ?? [] });
     } finally {
       stored.close();
     }
@@ -36,7 +36,7 @@ export function createSharedResults(keyspace: RedisKeyspace, files: ResultFiles)
   const download = async (id: string, session: string): Promise<StoredResult | undefined> => {
     const key = keyspace.hiddenKeyOf('result', id);
     const head = await keyspace.redis.hget(key, HEAD);
-    const { owner, size } = head === null ? {} : toHead(keyspace.open(key, HEAD, head));
+    const { owner, size, labels } = head === null ? {} : toHead(keyspace.open(key, HEAD, head));
     if (owner === undefined || owner !== ownerOf(session)) return undefined;
     const writer = copyResult(files, id, owner);
     try {
@@ -54,7 +54,7 @@ export function createSharedResults(keyspace: RedisKeyspace, files: ResultFiles)
       writer.discard();
       throw error;
     }
-    writer.finish();
+    writer.finish(labels);
     return files.open(id, session);
   };
   const fetching = new Map<string, Promise<unknown>>();
@@ -73,8 +73,8 @@ export function createSharedResults(keyspace: RedisKeyspace, files: ResultFiles)
       const writer = files.create(session, limits);
       return {
         ...writer,
-        finish() {
-          const finished = writer.finish();
+        finish(labels) {
+          const finished = writer.finish(labels);
           const stored = files.open(finished.handle.id, session);
           if (stored !== undefined) {
             const sent = upload(stored, ownerOf(session), limits);
@@ -101,11 +101,19 @@ async function adopt(keyspace: RedisKeyspace, files: ResultFiles, id: string, se
   const owner = ownerOf(session);
   const key = keyspace.hiddenKeyOf('result', id);
   const head = await keyspace.redis.hget(key, HEAD);
-  const { size } = head === null ? {} : toHead(keyspace.open(key, HEAD, head));
-  if (size !== undefined) await keyspace.redis.eval(REPLACE, 1, key, HEAD, keyspace.seal(key, HEAD, { owner, size }));
+  const old = head === null ? {} : toHead(keyspace.open(key, HEAD, head));
+  if (old.size === undefined) return;
+  await keyspace.redis.eval(REPLACE, 1, key, HEAD, keyspace.seal(key, HEAD, { ...old, owner }));
 }
 
-function toHead(value: unknown): { readonly owner?: string; readonly size?: number } {
-  const { owner, size } = isRecord(value) ? value : {};
-  return typeof owner === 'string' && typeof size === 'number' ? { owner, size } : {};
+interface Head {
+  readonly owner: string;
+  readonly size: number;
+  readonly labels: readonly string[];
+}
+
+function toHead(value: unknown): Partial<Head> {
+  const { owner, size, labels = [] } = isRecord(value) ? value : {};
+  const isHead = typeof owner === 'string' && typeof size === 'number' && Array.isArray(labels);
+  return isHead ? { owner, size, labels: labels.map(String) } : {};
 }

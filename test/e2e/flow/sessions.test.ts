@@ -236,6 +236,46 @@ describe.concurrent('what a session has read', () => {
     },
   );
 
+  spec('FLW-13', 'enters again with each use of a stored result, also after it was forgotten', async () => {
+    const workspace = createLabelled('[flow]\ntrifecta = "ask"\n[results]\ninline = 1000\n');
+    workspace.script('fetch_rows', shellScript('seq 20000', '@label untrusted private'));
+    const rows = JSON.stringify(Array.from({ length: 2000 }, (_, id) => ({ id })));
+    const fetchJson = defineTool({
+      name: 'fetch_json',
+      description: 'Fetches.',
+      labels: ['untrusted', 'private'],
+      execute: () => rows,
+    });
+    const toolbox = workspace.open([fetchJson], { offer: ['context', 'run_code'] });
+    const handle = async (ref: string, session: string) =>
+      (await toolbox.call(ref, {}, { caller: inSession(session) })).meta.handle!.id;
+    const uses: [string, (session: string) => Promise<[string, object]>][] = [
+      ['spilled', async (session) => ['read_result', { id: await handle('fetch_rows', session), lines: '1-3' }]],
+      ['shape', async (session) => ['read_result', { id: await handle('fetch_json', session) }]],
+      ['query', async (session) => ['query_result', { id: await handle('fetch_json', session), query: '$count($)' }]],
+      ['words', async (session) => ['query_result', { id: await handle('fetch_rows', session), search: '4711' }]],
+      [
+        'document',
+        async (session) => ['context_query', { path: await handle('fetch_json', session), expression: '$[0]' }],
+      ],
+      [
+        'program',
+        async (session) => [
+          'run_code',
+          { code: `await tools.read_result({ id: "${await handle('fetch_rows', session)}" }); return 1` },
+        ],
+      ],
+    ];
+    for (const [session, prepare] of uses) {
+      const [ref, input] = await prepare(session);
+      for (const { id } of await toolbox.state.labels.list()) await toolbox.state.labels.clear(id);
+      expect([session, await outcome(toolbox, 'send_mail', inSession(session))]).toEqual([session, 'ran']);
+      const read = await toolbox.call(ref, input, { caller: inSession(session) });
+      expect([session, read.error, read.meta.labels]).toEqual([session, undefined, ['private', 'untrusted']]);
+      expect(await outcome(toolbox, 'send_mail', inSession(session))).toBe('needs_approval');
+    }
+  });
+
   spec(
     'FLW-10',
     'holds inside programs, and follows a program to the session that resumes it',
@@ -291,14 +331,15 @@ describe.concurrent('what a session has read', () => {
   specIf(
     hasRedis,
     NO_REDIS,
-    'FLW-5 FLW-8',
+    'FLW-5 FLW-8 FLW-13',
     'is shared by the fronts of a fleet, and cleared for all of them',
     async () => {
       const redis = await startRedis();
-      const fronts = [createMember(SCRIPTS, TRIFECTA), createMember(SCRIPTS, TRIFECTA)];
+      const scripts = { ...SCRIPTS, fetch_rows: shellScript('seq 20000', '@label untrusted') };
+      const fronts = [createMember(scripts, TRIFECTA), createMember(scripts, TRIFECTA)];
       const urls: string[] = [];
       for (const front of fronts) urls.push((await startHere(front, frontArgs(redis.url))).name);
-      const worker = createMember(SCRIPTS);
+      const worker = createMember(scripts);
       mkdirSync(worker.env.WIELD_HOME!, { recursive: true });
       await startHere(worker, ['worker', '--trust', '--fleet', redis.url]);
       const [one, two] = urls as [string, string];
@@ -314,6 +355,13 @@ describe.concurrent('what a session has read', () => {
       const clear = ['approvals', 'clear', sessions[0].id, '--fleet', redis.url];
       await wield(person, clear);
       for (const url of urls) expect((await callFront(url, 'send_mail')).code).toBeUndefined();
+      // A stored result brings them back, at a front that has no copy too.
+      const [id] = /r_[\w-]{22}/.exec((await callFront(one, 'fetch_rows')).text)!;
+      await wield(person, clear);
+      expect((await callFront(one, 'read_mail')).code).toBeUndefined();
+      expect((await callFront(two, 'send_mail')).code).toBeUndefined();
+      expect((await callFront(two, 'read_result', { id, lines: '1-3' })).text).toContain('2');
+      for (const url of urls) expect((await callFront(url, 'send_mail')).code).toBe('needs_approval');
       const unknown = clear.with(2, '0'.repeat(16));
       expect(json(await wield(person, [...unknown, '--json'])).error.code).toBe('not_found');
     },
