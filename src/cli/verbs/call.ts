@@ -1,12 +1,13 @@
 // `wield call`: calls a tool with flags, JSON or stdin, and streams its output.
 
+import { splitArguments } from '../../commands/arguments.js';
 import { formatToolHelp } from '../../commands/index.js';
 import { inputTwice, parseTimeout, parseToolArguments, type ToolArguments } from '../../commands/input.js';
 import { contentText } from '../../commands/output.js';
 import { kindOfOwnFlag, toParameters } from '../../commands/parameters.js';
 import { assertPerson, type Caller } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
-import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject, parseJson } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -79,12 +80,26 @@ function assertNotTrustParameter(
   );
 }
 
-// The call fails with the reason, in the usual shape, and is recorded.
-function callInVain(verbCall: VerbCall, ref: string): Promise<number> {
-  const { terminal, flags, rest, toolbox: open } = verbCall;
+// The call fails with the reason, in the usual shape, and is recorded. Without the tool, only the whole input is known.
+async function callInVain(verbCall: VerbCall, ref: string): Promise<number> {
+  const { terminal, flags, rest, toolbox: open, signal } = verbCall;
   const toolbox = open();
+  const { parsed } = splitArguments(rest, kindOfOwnFlag);
+  const typed = parsed.find((one) => one.kind === 'flag' && one.name === 'input');
+  const source = typed?.kind === 'flag' ? typed.value : flags.get('input');
+  const isRead = typeof source === 'string' && source !== '-';
+  // It may be a parameter of the tool, with any text.
+  const input = isRead
+    ? await readInput(source, terminal, signal)
+        .then(parseAny)
+        .catch(() => ({}))
+    : {};
   const print = flags.has('json') || rest.includes('--json') ? callForJson : callForPerson;
-  return print({ terminal, toolbox, ref, input: {}, options: toCallOptions(verbCall, toolbox, flags) });
+  return print({ terminal, toolbox, ref, input, options: toCallOptions(verbCall, toolbox, flags) });
+}
+
+function parseAny(text: string): Json {
+  return parseJson(text, '--input');
 }
 
 /** Whether a tool is a module that was not loaded, so that its parameters and other tools are not known. */
