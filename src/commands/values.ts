@@ -1,7 +1,7 @@
 // Converts the text of an argument to a value of the type in the schema.
 
 import { type Field, fieldsOf, otherFieldOf } from '../core/fields.js';
-import { isRecord, type Json, parseJson, showValue } from '../core/json.js';
+import { inexactNumber, isRecord, type Json, parseJson, showValue } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 import { kebab } from './names.js';
 import { entryOf, typesOf } from './shape.js';
@@ -71,6 +71,7 @@ function toValue(raw: string, types: readonly string[], flag: string): Json {
   if (types.includes('integer') || types.includes('number')) {
     const number = NUMBER.test(raw) ? toNumber(raw, types.includes('number')) : undefined;
     if (number !== undefined) return number;
+    if (/^-?\d{16,}$/.test(raw)) throw inexactNumber(flag, raw);
   }
   if (types.includes('null') && raw === 'null') return null;
   if (types.includes('object') || types.includes('array')) return parseJson(raw, flag);

@@ -17,10 +17,20 @@ export interface JsonBounds {
   readonly maxBytes: number;
   /** Whether the value may have no more than is read as one value (TOOL-24). */
   readonly isReadAtOnce?: boolean;
+  /** Whether text with a whole number that reading would change is refused (RUN-15). */
+  readonly isExact?: boolean;
 }
 
 /** Limits of an input: 64 levels, 10 MiB, 100,000 values of which 25,000 are properties. */
-export const INPUT_BOUNDS: JsonBounds = { maxDepth: 64, maxBytes: 10 * 1024 * 1024, isReadAtOnce: true };
+export const INPUT_BOUNDS: JsonBounds = {
+  maxDepth: 64,
+  maxBytes: 10 * 1024 * 1024,
+  isReadAtOnce: true,
+  isExact: true,
+};
+
+/** Limits of a document that others wrote. */
+export const DOCUMENT_BOUNDS: JsonBounds = { ...INPUT_BOUNDS, isExact: false };
 
 const { POSITIVE_INFINITY: ANY } = Number;
 const ANY_SIZE = { values: ANY, properties: ANY, depth: ANY };
@@ -153,6 +163,7 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
       data: { fault: 'syntax', line, column, problem },
     });
   }
+  if (bounds.isExact) assertExact(text, what);
   // A key that an object has twice is counted twice in the text, and once in the value.
   const { json, properties } = checkJson(value, bounds, false);
   if (properties === size.properties) return json;
@@ -162,6 +173,33 @@ export function parseJson(text: string, what: string, bounds: JsonBounds = INPUT
   throw new ToolError('invalid_input', `${what} has the key "${shown}" twice in one object (line ${line})`, {
     hint: 'keep one of them; JSON parsers disagree on which one wins',
     data: { fault: 'duplicate', line, column, problem: `the key "${shown}" twice in one object` },
+  });
+}
+
+const WHOLE = /^-?\d{16,}$/;
+
+/** Returns the number of a text; undefined if a double cannot represent it: too large, or a whole number that would change. */
+export function toExactNumber(text: string): number | undefined {
+  const number = Number(text);
+  return Number.isFinite(number) && (!WHOLE.test(text) || String(number) === text) ? number : undefined;
+}
+
+/** Refuses JSON text with a whole number that reading it would change, such as an id of 64 bits. */
+export function assertExact(text: string, what: string): void {
+  if (!/\d{16}/.test(text)) return;
+  const token = /"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
+    if (match[0] === '"') token.lastIndex = endOfText(text, match.index) + 1;
+    else if (toExactNumber(match[0]) === undefined) throw inexactNumber(what, match[0]);
+  }
+}
+
+/** The error for a number that would be changed. */
+export function inexactNumber(what: string, literal: string): ToolError {
+  const problem = `the number ${quoteOutside(literal, 40)}, beyond 2^53, which would be changed; pass it as text`;
+  return new ToolError('invalid_input', `${what} has ${problem}`, {
+    hint: 'put it in quotes, if the tool takes text',
+    data: { fault: 'inexact', problem },
   });
 }
 

@@ -15,7 +15,7 @@ import { type ApprovalsOptions, isApprovalPath, serveApprovals } from './approva
 import { carriesConsent } from './client-prompts.js';
 import { createBodyReader, type Exchange, FetchExchange, NodeExchange, respondError } from './exchange.js';
 import { type Identity, identityKey, toCaller } from './identity.js';
-import { isRequest, type Message, type RequestMessage } from './message.js';
+import { assertExactCall, isRequest, type Message, type RequestMessage } from './message.js';
 import { Client } from './request.js';
 import { createMcpServer, type McpServer, type McpServerOptions } from './server.js';
 import { createSessions } from './sessions.js';
@@ -127,11 +127,14 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
       return respondError(exchange, 415, 'Content-Type must be application/json');
     const text = await exchange.readBody(MAX_BODY_BYTES);
     if (text === undefined) return respondError(exchange, 413, 'the body is larger than 12 MiB');
-    let body: Json;
+    let body: Json = null;
     try {
       body = parseJson(text, 'the body', BOUNDS);
+      assertExactCall(body, text);
     } catch (error) {
-      return respondError(exchange, 400, isToolError(error) ? error.message : 'the body is not JSON', ERROR.parse);
+      return respondError(exchange, 400, isToolError(error) ? error.message : 'the body is not JSON', ERROR.parse, {
+        id: idOf(body),
+      });
     }
     return serveBody(exchange, body);
   };

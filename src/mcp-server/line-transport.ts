@@ -7,7 +7,7 @@ import { isRecord, type Json, parseJson } from '../core/json.js';
 import { matches } from '../core/shape.js';
 import { formatBytes } from '../core/text.js';
 import { ERROR } from '../net/mcp.js';
-import { isRequestId, type Message, PARAM_SHAPES, type RequestId, toMessage } from './message.js';
+import { assertExactCall, isRequestId, type Message, PARAM_SHAPES, type RequestId, toMessage } from './message.js';
 
 export interface LineTransportOptions {
   readonly input: Readable;
@@ -167,6 +167,7 @@ export class LineTransport {
     let value: Json;
     try {
       value = parseJson(text, 'the message', BOUNDS);
+      assertExactCall(value, text);
     } catch (thrown) {
       const { message, data } = toToolError(thrown);
       this.#reject(data?.fault === 'syntax' ? ERROR.parse : ERROR.invalidRequest, message, guessId(text));

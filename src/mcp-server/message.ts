@@ -1,6 +1,6 @@
 // JSON-RPC messages of MCP: which values are one, and the shapes of their parameters.
 
-import { isRecord } from '../core/json.js';
+import { assertExact, isRecord, type Json } from '../core/json.js';
 import {
   boolean,
   custom,
@@ -61,6 +61,12 @@ const META_SHAPE = loose({
 const PARAMS = loose({ _meta: optional(META_SHAPE) });
 const RESULT = loose({ _meta: optional(table) });
 const RPC_ERROR = loose({ code: integer, message: string });
+
+/** Refuses the text of a call whose arguments reading has changed (RUN-15). */
+export function assertExactCall(value: Json, text: string): void {
+  const messages: readonly Json[] = Array.isArray(value) ? value : [value];
+  if (messages.some((one) => isRecord(one) && one.method === 'tools/call')) assertExact(text, 'the call');
+}
 
 /** Returns the value if it is a request, notification or response of JSON-RPC 2.0 as MCP defines them. */
 export function toMessage(value: unknown): Message | undefined {

@@ -79,6 +79,10 @@ describe('the page in a browser', () => {
     const text = tab.getByLabel('Input as JSON').first();
     await text.fill('{"target": {"kind": "file", "path": "a"}, "tags": ["x"], "port": ');
     await tab.getByText('not valid JSON: line 1').waitFor();
+    await text.fill('{"target": 9007199254740993}');
+    await tab.getByText('the number 9007199254740993, beyond 2^53, which would be changed').waitFor();
+    await text.fill('{"target": 1, "target": 2}');
+    await tab.getByText('the key "target" twice').waitFor();
     await text.fill('{"target": {"kind": "file", "path": "a"}, "tags": "x"}');
     await tab.getByRole('button', { name: 'Form', exact: true }).click();
     expect(await field('/target').locator('select').first().inputValue()).toBe('0');
@@ -110,6 +114,13 @@ describe('the page in a browser', () => {
     await port.press('Backspace');
     await port.press('Backspace');
     expect(await port.inputValue()).toBe('1');
+    // Nor does a number change that cannot be represented.
+    for (const text of ['1e400', '9007199254740993']) {
+      await port.fill(text);
+      await poll(faults).toEqual([`must be a whole number, got text "${text}"`]);
+      expect(await port.inputValue()).toBe(text);
+    }
+    await port.fill('1');
     await poll(faults).toEqual([]);
     await poll(() => tab.getByRole('alert').locator('visible=true').allTextContents()).not.toContain(/invalid/);
     // The second click of a double click does not run the plan that the first one showed.

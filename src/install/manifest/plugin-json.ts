@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { isRecord, type JsonObject, parseJson, toJsonFault } from '../../core/json.js';
+import { DOCUMENT_BOUNDS, isRecord, type JsonObject, parseJson, toJsonFault } from '../../core/json.js';
 import { formatPosition } from '../../core/problem.js';
 import {
   anything,
@@ -49,7 +49,7 @@ export function readJsonObject(tree: string, path: string): JsonObject | undefin
   if (!reading.complete) throw invalid(path, `is larger than ${formatBytes(MAX_BYTES)}`);
   let document: unknown;
   try {
-    document = parseJson(reading.bytes.toString('utf8').replace(/^\ufeff/, ''), path);
+    document = parseJson(reading.bytes.toString('utf8').replace(/^\ufeff/, ''), path, DOCUMENT_BOUNDS);
   } catch (error) {
     const fault = toJsonFault(error);
     throw new ToolError('invalid_definition', `${formatPosition(path, fault)} ${fault.message}`, {

@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { type Json, parseWithPosition } from '../../core/json.js';
+import { type Json, parseJson } from '../../core/json.js';
 import type { PlannedCall, ToolDetails } from '../api.js';
 import { describeFault, type FormFault } from '../form/faults.js';
 import { createForm, type FormState } from '../form/state.js';
@@ -141,7 +141,7 @@ function JsonInput({ state, fault }: { state: Signal<FormState>; fault: Signal<s
         onInput={(event) => {
           text.value = event.currentTarget.value;
           try {
-            state.value = { value: parseWithPosition(text.value) as Json, choices: {} };
+            state.value = { value: parseJson(text.value, 'the input'), choices: {} };
             fault.value = '';
           } catch (error) {
             fault.value = (error as Error).message;
@@ -150,7 +150,7 @@ function JsonInput({ state, fault }: { state: Signal<FormState>; fault: Signal<s
       />
       {fault.value !== '' && (
         <p class="fault" role="alert">
-          not valid JSON: {fault.value}
+          {fault.value}
         </p>
       )}
     </>

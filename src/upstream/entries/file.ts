@@ -1,7 +1,7 @@
 // Parses a file of upstream servers in the `mcpServers` shape.
 
 import { isToolError } from '../../core/error.js';
-import { escapePointer, isRecord, type Json, parseJson, toJsonFault } from '../../core/json.js';
+import { DOCUMENT_BOUNDS, escapePointer, isRecord, type Json, parseJson, toJsonFault } from '../../core/json.js';
 import type { Finding, Problem } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
 import type { ServerEntry } from '../../core/upstream.js';
@@ -107,7 +107,7 @@ function reportIgnoredKeys(document: Readonly<Record<string, Json>>, report: Rep
 function parseDocument(text: string, report: (finding: Finding) => void): Readonly<Record<string, Json>> | undefined {
   let document: Json;
   try {
-    document = parseJson(text.replace(/^\ufeff/, ''), 'the file');
+    document = parseJson(text.replace(/^\ufeff/, ''), 'the file', DOCUMENT_BOUNDS);
   } catch (error) {
     if (!isToolError(error)) throw error;
     const isSyntax = error.data?.fault === 'syntax';

@@ -2,7 +2,7 @@
 
 import { join, resolve } from 'node:path';
 import { ToolError } from '../../core/error.js';
-import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
+import { DOCUMENT_BOUNDS, isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
 import type { CreateFetch } from '../../net/fetch.js';
@@ -71,7 +71,7 @@ async function fetchEntry(named: string, { registry, signal, createFetch }: Read
 }
 
 function toObject(text: string, what: string): JsonObject {
-  const document = parseJson(text.replace(/^\ufeff/, ''), what);
+  const document = parseJson(text.replace(/^\ufeff/, ''), what, DOCUMENT_BOUNDS);
   if (isRecord(document)) return document as JsonObject;
   throw new ToolError('invalid_definition', `${what} must be an object`, { hint: 'pass a server.json' });
 }

@@ -78,6 +78,33 @@ describe('input', () => {
     }
   });
 
+  spec('RUN-15', 'a whole number that reading would change is refused, in JSON and in flags', async () => {
+    const workspace = create();
+    workspace.script('sum', '#!/bin/sh\n# @description D\n# @param i integer I\n# @param o object O\ncat\n');
+    const id = '9007199254740993';
+    for (const args of [
+      ['--i', id],
+      ['--input', `{"i":${id}}`],
+      ['--input', `{"o":{"a":["-1",-${id}]}}`],
+      ['--o', `{"x":${id}}`],
+      ['--o.x:=123456789012345678901234567890'],
+    ]) {
+      const run = await wield(workspace, ['call', 'sum', ...args, '--json']);
+      expect([args, json(run).error]).toMatchObject([
+        args,
+        { code: 'invalid_input', hint: expect.stringContaining('takes text') },
+      ]);
+      expect(json(run).error.message).toMatch(/beyond 2\^53, which would be changed; pass it as text/);
+    }
+    // Text, and what is written again as it was.
+    for (const given of [
+      `{"o":{"x":"\\"${id}"}}`,
+      '{"o":{"x":100000000000000000000}}',
+      '{"o":{"x":0.1234567890123456}}',
+    ])
+      expect((await wield(workspace, ['call', 'sum', '--input', given])).stdout).toBe(given);
+  });
+
   spec('CLI-8', 'a tool without parameters does not read stdin', async () => {
     const run = await wield(create(), ['call', 'plain'], { stdin: 'not json' });
     expect([run.status, run.stdout]).toEqual([0, '{}']);

@@ -73,6 +73,41 @@ async function expectServing({ url }: HttpServer): Promise<void> {
 const shared = share(() => serveHttp(createTools()));
 
 describe('sessions of the older protocol version', () => {
+  spec('RUN-15', 'refuse a call with a number that reading would change, as stdio does', async () => {
+    const workspace = createTools();
+    workspace.script('show', '#!/bin/sh\n# @description Show.\n# @param id integer x\n# @param text string x\ncat\n');
+    const toCall = (id: number, given: string): string =>
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"show","arguments":${given}}}`;
+    const [changed, exact, text] = [
+      toCall(1, '{"id":9007199254740993}'),
+      toCall(2, '{"id":9007199254740991}'),
+      toCall(3, '{"text":"9007199254740993"}'),
+    ];
+    const { url } = await serveHttp(workspace);
+    const headers = { 'mcp-session-id': await openSession(url), 'mcp-protocol-version': OLDER };
+    const refused = await post(url, changed!, headers);
+    const message = expect.stringContaining(
+      'the number 9007199254740993, beyond 2^53, which would be changed; pass it as text',
+    );
+    expect([refused.status, await refused.json()]).toMatchObject([400, { id: 1, error: { message } }]);
+    expect((await messageOf(await post(url, exact!, headers))).result).toMatchObject({
+      content: [{ text: '{"id":9007199254740991}' }],
+    });
+    const begin =
+      '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}';
+    const { stdout } = await wield(workspace, ['serve', '--trust'], {
+      stdin: `${[begin, changed, text].join('\n')}\n`,
+    });
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Message);
+    expect(lines.find(({ id }) => id === 1)).toMatchObject({ error: { message } });
+    expect(lines.find(({ id }) => id === 3)).toMatchObject({
+      result: { content: [{ text: '{"text":"9007199254740993"}' }] },
+    });
+  });
+
   spec('SRV-5', 'returns 404 for unknown and ended sessions, 400 without a session (A48)', async () => {
     const { url } = shared();
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

@@ -1,6 +1,6 @@
 // Fields of texts, numbers, booleans and fixed choices. An absent value is shown as not set, an empty text as empty.
 
-import { isRecord, type Json } from '../../../core/json.js';
+import { isRecord, type Json, parseJson, toExactNumber } from '../../../core/json.js';
 import { revealHidden } from '../../../core/text.js';
 import type { Field, FieldOf } from '../../form/field.js';
 import { removeValue, setValue, valueAt } from '../../form/state.js';
@@ -61,7 +61,7 @@ export function NumberField({ form, field, path, labelledBy }: Props<'number'>) 
 
 // What is not a number stays as it was typed, and is reported like any other wrong value.
 function toNumber(text: string): Json {
-  return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : text;
+  return (/^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? toExactNumber(text) : undefined) ?? text;
 }
 
 /** A field with fixed values: a choice, a boolean or null. */
@@ -114,7 +114,7 @@ export function RawField({ form, path, labelledBy }: ControlProps<unknown>) {
 
 function parseOr(text: string): Json {
   try {
-    return JSON.parse(text);
+    return parseJson(text, 'the value');
   } catch {
     return text;
   }
