@@ -7,8 +7,8 @@ import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
 import type { Call } from './scope.js';
 
-// Longer texts are not read here: it takes milliseconds, during which nobody else is served.
-const MOST_CHARACTERS = 100_000;
+/** Longer texts are not read here: it takes milliseconds, during which nobody else is served. */
+export const MOST_CHARACTERS = 100_000;
 const MOST_LEVELS = 50;
 // Less is not worth another notation.
 const MOST_OF_TEXT = 0.85;

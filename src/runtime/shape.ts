@@ -20,7 +20,7 @@ import {
 import { formatBytes, sanitize } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { describeOutputFaults } from '../schema/faults.js';
-import { compactOutput, isCompact, toTable } from './compact.js';
+import { compactOutput, isCompact, MOST_CHARACTERS, toTable } from './compact.js';
 import type { CallParts } from './parts.js';
 import type { Call } from './scope.js';
 
@@ -166,8 +166,8 @@ export async function toInlineOutput(parts: Pick<CallParts, 'stores'>, call: Cal
   if (large === undefined || (output.spilled === undefined && textOf(output).length <= large.inline))
     return isCompact(call) ? compactOutput(withoutStreams(output)) : withoutStreams(output);
   try {
-    const table = isCompact(call) && output.spilled === undefined ? await toTable(textOf(output)) : undefined;
-    const stored = toStored(tool, isForModel(call) ? output : withoutVariables(call, output), large, table);
+    const shown = isForModel(call) ? output : withoutVariables(call, output);
+    const stored = await toStored(tool, shown, large, isCompact(call));
     await large.store.share?.();
     return stored;
   } catch (error) {
@@ -179,11 +179,13 @@ function withoutStreams({ spilled: _, streams: __, ...plain }: Output): Output {
   return plain;
 }
 
-function toStored(tool: Tool, output: Output, large: LargeResults, table: string | undefined): Output {
+async function toStored(tool: Tool, output: Output, large: LargeResults, compact: boolean): Promise<Output> {
   const { spilled, streams, ...plain } = output;
   const { handle, sha256 } =
     spilled?.finish(large.labels) ?? store(large, streams?.stdout ?? Buffer.from(textOf(output)));
   const structured = readStructured(tool, output, handle, large);
+  const isRead = compact && handle.kind === 'json' && handle.size <= MOST_CHARACTERS * BYTES_PER_CHARACTER;
+  const table = isRead ? await toTable(spilled === undefined ? textOf(output) : readStored(handle, large)) : undefined;
   const { structured: _, ...rest } = plain;
   return {
     ...rest,
@@ -231,10 +233,14 @@ function readStructured(tool: Tool, output: Output, handle: Handle, large: Large
   if (tool.output === undefined || output.error !== undefined) return undefined;
   if (output.structured !== undefined || output.spilled === undefined) return output.structured;
   if (handle.kind !== 'json' || handle.size > MAX_CHECKED_BYTES) return undefined;
+  return parseOutput(readStored(handle, large));
+}
+
+function readStored({ id, size }: Handle, { store, session }: LargeResults): string {
   // It was created here, so it need not be waited for.
-  const stored = large.store.open(handle.id, large.session) as StoredResult;
+  const stored = store.open(id, session) as StoredResult;
   try {
-    return parseOutput(Buffer.from(stored.read(0, handle.size)).toString('utf8'));
+    return Buffer.from(stored.read(0, size)).toString('utf8');
   } finally {
     stored.close();
   }

@@ -18,12 +18,16 @@ function createOrders(config: string): Workspace {
   workspace.script('orders', shellScript(`printf '%s' '${JSON_TEXT}'`));
   workspace.script('schema', shellScript(`printf '%s' '{"rows":${JSON_TEXT}}'`, '@output {"type":"object"}'));
   workspace.script('broken', shellScript(`printf '%s' '${JSON_TEXT}'; exit 1`));
-  workspace.script(
-    'many',
-    shellScript(
-      `seq 900 | awk 'BEGIN { printf "[" } { printf "%s{\\"id\\":%d,\\"country\\":\\"DE\\"}", (NR > 1 ? "," : ""), $1 } END { printf "]" }'`,
-    ),
-  );
+  for (const [name, rows] of [
+    ['many', 900],
+    ['spilled', 2000],
+  ] as const)
+    workspace.script(
+      name,
+      shellScript(
+        `seq ${rows} | awk 'BEGIN { printf "[" } { printf "%s{\\"id\\":%d,\\"country\\":\\"DE\\"}", (NR > 1 ? "," : ""), $1 } END { printf "]" }'`,
+      ),
+    );
   workspace.config(config);
   return workspace;
 }
@@ -108,5 +112,7 @@ describe.concurrent('results as tables', () => {
     const shown = await textOf(createOrders('[results]\nencode = "auto"\n'), 'many');
     expect(shown).toContain('As a table, it begins:\n[900]{id,country}:\n  1,DE\n');
     expect(shown).toMatch(/stored as r_/);
+    const spilled = await textOf(createOrders('[results]\nencode = "auto"\n'), 'spilled');
+    expect(spilled).toContain('As a table, it begins:\n[2000]{id,country}:\n  1,DE\n');
   });
 });
