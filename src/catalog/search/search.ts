@@ -3,7 +3,7 @@
 import { compareText } from '../../core/text.js';
 import { mergeByRank, raiseFamilies, type Scores } from './merge.js';
 import { stem } from './stem.js';
-import { toWords } from './words.js';
+import { toAllWords, toWords } from './words.js';
 
 /**
  * Adds a text of an entry with the weight of its words. In an ordered text, two adjacent words score more if they are
@@ -65,9 +65,17 @@ export function createSearchIndex<Entry extends Named>(
   // Words with the same stem count as one term.
   const postingsOf = (root: string): Postings => mergePostings((stems.get(root) ?? []).map((word) => words.get(word)!));
 
+  // Stop words are not in the index, but a name may begin with one, such as `get_user`.
+  const scoreStopWords = (query: string): Scores => {
+    const queried = new Set(toAllWords(query));
+    const found = entries.map(({ name }) => toAllWords(name).filter((word) => queried.has(word)).length);
+    return new Map([...found.entries()].filter(([, count]) => count > 0));
+  };
+
   const scoreWords = (query: string): Scores => {
     const scores: Scores = new Map();
     const queried = toWords(query);
+    if (queried.length === 0) return scoreStopWords(query);
     for (const [root, times] of countOf(queried.map(stem))) {
       scoreWith(scores, postingsOf(root), saturateRepeats(times));
       // `filesystem` finds `file_system`.

@@ -17,9 +17,12 @@ const WORDS =
 
 /** Returns the words of a text in order, repetitions included. */
 export function toWords(text: string): string[] {
-  return splitWords(text)
-    .map((word) => word.toLowerCase())
-    .filter((word) => !STOP_WORDS.has(word));
+  return toAllWords(text).filter((word) => !STOP_WORDS.has(word));
+}
+
+/** Returns the words of a text with stop words. */
+export function toAllWords(text: string): string[] {
+  return splitWords(text).map((word) => word.toLowerCase());
 }
 
 function splitWords(text: string): string[] {

@@ -69,6 +69,16 @@ spec('CLI-11', 'ranks an exact name first', async () => {
   expect((await toolbox.search('Send Mail All', 5))[0]?.name).toBe('send_mail_all');
 });
 
+spec('CLI-11', 'finds names by stop words if a query has nothing else', async () => {
+  const workspace = createWorkspace();
+  for (const name of ['get_user', 'getOrder', 'send_mail'])
+    workspace.script(name, script('@description Get all of it.'));
+  const find = async (query: string) => (await workspace.toolbox().search(query, 5)).map(({ name }) => name);
+  for (const query of ['get', 'Get the']) expect(await find(query)).toEqual(['getOrder', 'get_user']);
+  expect(await find('get mail')).toEqual(['send_mail']);
+  expect(await find('make')).toEqual([]);
+});
+
 spec('CLI-11', 'finds tools of a skill by the current description of the skill', async () => {
   const workspace = createWorkspace();
   const describe = (text: string) =>
