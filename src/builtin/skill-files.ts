@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { isAbsolute, join, posix, relative, sep } from 'node:path';
-import { ToolError } from '../core/error.js';
+import { orNothing, ToolError } from '../core/error.js';
 import { isSkillDirectory, NAMED_FILES, type Skill, withoutPlaceholders } from '../core/skill.js';
 import { MAX_SKILL_FILES } from '../core/skill-entry.js';
 import type { Snapshot } from '../core/snapshot.js';
@@ -115,6 +115,17 @@ export interface Located {
  * inside its source: the file may have been installed with the skill (SKL-15). Throws `path_escape`.
  */
 export function locate(skill: Skill, file: string): Located {
+  const found = locateExactly(skill, file);
+  if (isThere(found)) return found;
+  // As a link in Markdown.
+  const path = file.replace(/#.*$/s, '');
+  const target = orNothing(() => decodeURIComponent(path)) ?? path;
+  if (target === file || target === '' || target.includes('\0')) return found;
+  const linked = locateExactly(skill, target);
+  return isThere(linked) ? linked : found;
+}
+
+function locateExactly(skill: Skill, file: string): Located {
   const given = file.trim().replaceAll('\\', '/');
   const plain = withoutPlaceholders(given).trim();
   const { sourcePath, plugin } = skill;

@@ -6,6 +6,7 @@ import { describe, expect } from 'vitest';
 import { textOf } from '../../../src/index.js';
 import { createInstallWorkspace, type Files } from '../../support/install.js';
 import { spec } from '../../support/spec.js';
+import { createWorkspace } from '../../support/workspace.js';
 
 const MODEL = { caller: { kind: 'model', door: 'mcp' } } as const;
 
@@ -134,6 +135,35 @@ Follow references/more.md and \`shared/guide.md\`, run \`python "\${CLAUDE_SKILL
       '../../../../README.md': 'not_found',
     }))
       expect([file, await read(file)]).toEqual([file, content]);
+  });
+
+  spec('SKL-17', 'are read by the target of a Markdown link, never outside of the skill', async () => {
+    const workspace = createWorkspace();
+    workspace.write(
+      '.agents/skills/one/SKILL.md',
+      '---\nname: one\ndescription: One.\n---\n[x](references/x%20y.md)\n',
+    );
+    for (const name of ['x y.md', 'z.md', '100%.md', 'a%20b.md', 'a b.md'])
+      workspace.write(`.agents/skills/one/references/${name}`, name);
+    workspace.write('.agents/skills/own.txt', 'own');
+    const toolbox = workspace.toolbox();
+    const read = async (file: string) => {
+      const result = await toolbox.call('read_skill', { skill_name: 'one', file });
+      return result.error?.code ?? textOf(result);
+    };
+    expect(await read('references/x%20y.md')).toBe('x y.md');
+    expect(await read('references/z.md#sec')).toBe('z.md');
+    expect(await read('references/x%20y.md#a%20b')).toBe('x y.md');
+    // The name itself comes first.
+    for (const name of ['100%.md', 'a%20b.md']) expect(await read(`references/${name}`)).toBe(name);
+    for (const file of [
+      '%2e%2e/own.txt',
+      '..%2Fown.txt#x',
+      'references/%2e%2e/%2e%2e/own.txt',
+      'z%00.md',
+      '%2Fetc%2Fpasswd',
+    ])
+      expect([file, await read(file)]).toEqual([file, expect.stringMatching(/^(path_escape|not_found)$/)]);
   });
 
   spec('SKL-17 INS-63', 'are read where a token of the plugin leads, without hidden ones', async () => {
