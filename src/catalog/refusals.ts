@@ -3,7 +3,7 @@
 import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Place } from '../core/origin.js';
-import { formatPosition, type Problem } from '../core/problem.js';
+import { formatPosition, OF_INSTALLED_TOOL, type Problem } from '../core/problem.js';
 import { count, nearest, quoteOutside, shortenPath } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { entriesOf } from '../files/list.js';
@@ -70,15 +70,20 @@ function findDotted(name: string, { places, problems, workdir }: Searched): stri
   return found && shortenPath(found.path, workdir, undefined);
 }
 
-// Only a file itself knows its tools, so any broken one but a script, which is named after its tool, may define the tool
-// (RES-47). Those in a directory that the name starts with come first.
+// Only a file itself knows its tools, so any broken one may define the tool, but a script, which is named after its tool,
+// and an installed tool of another name (RES-47). Those in a directory that the name starts with come first.
 function findBroken(name: string, { problems, places }: Searched): readonly Problem[] {
   const isScript = (path: string): boolean =>
     !basename(path).includes('.') &&
     places.some(({ kind, directory }) => kind === 'tools' && dirname(path) === directory);
-  const broken = problems.filter(({ severity, path }) => severity === 'error' && !isScript(path));
   const isLikely = ({ path }: Problem): boolean =>
     path.split('/').some((step) => step.length > 1 && name.startsWith(step));
+  const broken = problems.filter(
+    (problem) =>
+      problem.severity === 'error' &&
+      !isScript(problem.path) &&
+      (problem.kind !== OF_INSTALLED_TOOL || isLikely(problem)),
+  );
   return [...broken.filter(isLikely), ...broken.filter((problem) => !isLikely(problem))].slice(0, MAX_BROKEN);
 }
 

@@ -22,6 +22,9 @@ export interface Problem {
   readonly hint: string;
 }
 
+/** The kind of the problems of an installed tool, whose name is known: it defines no other. */
+export const OF_INSTALLED_TOOL = 'installed-tool';
+
 /** A problem as a parser reports it: the caller knows the file and how bad it is. */
 export type Finding = Omit<Problem, 'severity' | 'path'> & Partial<Pick<Problem, 'severity' | 'path'>>;
 

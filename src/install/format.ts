@@ -6,7 +6,7 @@ import { isToolError } from '../core/error.js';
 import type { Format, Reading } from '../core/format.js';
 import { isToolName } from '../core/name.js';
 import type { Place } from '../core/origin.js';
-import type { Problem } from '../core/problem.js';
+import { OF_INSTALLED_TOOL, type Problem } from '../core/problem.js';
 import { joinRequirements } from '../core/requirements.js';
 import { NO_PARAMETERS, type Schema } from '../core/schema.js';
 import { quoteOutside } from '../core/text.js';
@@ -145,6 +145,7 @@ function toTool(item: InstalledItem, object: string, place: Place): Tool | Probl
   const refuse = (message: string, hint = 'report it to the author of the source'): Problem => ({
     severity: 'error',
     path: shown,
+    kind: OF_INSTALLED_TOOL,
     message,
     hint,
   });

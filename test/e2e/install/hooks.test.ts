@@ -75,6 +75,10 @@ spec(
       expect.stringContaining('is not built: its build hook was skipped'),
     ]);
     expect(called.stderr).toContain('wield install tool:made --run-hooks');
+    // A tool of another name is not the reason.
+    const unknown = await workspace.run('show', 'nosuch');
+    expect(unknown.stderr).toContain('wield list shows all tools; searched');
+    expect(unknown.stderr).not.toContain('not built');
     await workspace.json('install', '--yes', 'made', '--run-hooks');
     expect((await workspace.run('call', 'made')).status).toBe(0);
   },
