@@ -156,8 +156,12 @@ export function findFault(
   const message = fault.path.length === 0 ? `${whole} ${fault.message}` : formatFault(fault);
   const [key] = fault.path;
   const hint =
-    documented !== undefined && fault.kind === 'unknown' && fault.path.length === 1
-      ? didYouMean(String(key), documented, `known keys: ${documented.join(', ')}`, JSON.stringify)
-      : fault.hint;
+    documented === undefined || fault.path.length > 1
+      ? fault.hint
+      : key === undefined
+        ? `write { ${documented.join(', ')} }`
+        : fault.kind === 'unknown'
+          ? didYouMean(String(key), documented, `known keys: ${documented.join(', ')}`, JSON.stringify)
+          : fault.hint;
   return new ToolError('usage', message, { hint });
 }

@@ -126,7 +126,11 @@ describe('options', () => {
       [{ approve: true }, 'approve must be a function, got true', undefined],
       [{ sandbox: 'all' }, 'sandbox must be "none", got a string', undefined],
       [{ caller: { kind: 'code', door: 'x', nmae: 'y' } }, 'unknown key "caller.nmae"', 'did you mean "name"?'],
-      [[] as object, 'the options of a call must be an object', undefined],
+      [
+        [] as object,
+        'the options of a call must be an object',
+        'write { caller, signal, timeoutMs, full, trust, approve, elicit, ask, onProgress, onOutput, trace, checkInput }',
+      ],
     ];
     for (const [options, message, hint] of cases) {
       const { ok, error } = await toolbox.call('hello', {}, options as CallOptions);
@@ -145,7 +149,11 @@ describe('options', () => {
       [() => toolbox.list({ caler: caller } as never), 'unknown key "caler"', 'did you mean "caller"?'],
       [() => toolbox.list({ zzz: 1 } as never), 'unknown key "zzz"', known],
       [() => toolbox.list({ hidden: 'x' } as never), 'hidden must be true or false, got a string', expect.anything()],
-      [() => toolbox.list(5 as never), 'the options of a list must be an object', expect.anything()],
+      [
+        () => toolbox.list(5 as never),
+        'the options of a list must be an object',
+        'write { caller, hidden, offer, knownOnly }',
+      ],
       [() => toolbox.search('x', 10, { foo: 1 } as never), 'unknown key "foo"', 'known keys: caller'],
       [() => toolbox.search('x', 'ten' as never), 'the limit must be a number of 0 or more', undefined],
       [() => toolbox.search(5 as never, 1), 'the query must be a string', expect.anything()],
