@@ -19,7 +19,7 @@ function partText(part: Part): string {
       return part.text === '' || part.text.endsWith('\n') ? part.text : `${part.text}\n`;
     case 'image':
     case 'audio':
-      return `[${part.type} ${part.mimeType}, ${formatBytes(Math.floor(part.data.length * 0.75))}]\n`;
+      return `[${part.type} ${part.mimeType}, ${formatBytes(Buffer.byteLength(part.data, 'base64'))}]\n`;
     case 'resource_link':
       return `[${part.name}: ${part.uri}]\n`;
     case 'resource':

@@ -261,6 +261,18 @@ describe('output', () => {
     });
   });
 
+  spec('CLI-8', 'shows the size of an image', async () => {
+    const workspace = createWorkspace();
+    for (const size of [8, 9, 10])
+      workspace.write(
+        `.agents/tools/image${size}.tool.mjs`,
+        `export default { name: 'image${size}', description: 'x', execute: () => ({ content: [{ type: 'image', mimeType: 'image/png', data: '${Buffer.alloc(size).toString('base64')}' }] }) };\n`,
+      );
+    await wield(workspace, ['trust', '--yes']);
+    for (const size of [8, 9, 10])
+      expect((await wield(workspace, ['call', `image${size}`])).stdout).toBe(`[image image/png, ${size} B]\n`);
+  });
+
   spec('CLI-8 CLI-3', 'forwards stdout to stdout and stderr to stderr unchanged', async () => {
     const workspace = createWorkspace();
     workspace.script('both', '#!/bin/sh\n# @description D\nprintf out\nprintf err >&2\n');
