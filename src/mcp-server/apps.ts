@@ -5,11 +5,16 @@ import { readRemote } from '../core/name.js';
 import { isPage, parsePublicUri, toPublicUri } from '../core/resource.js';
 import type { Tool } from '../core/tool.js';
 import type { Params } from './message.js';
-import type { RequestScope } from './request.js';
 
 const EXTENSION = 'io.modelcontextprotocol/ui';
 // A host names the page that a request comes from, by the URI that it read here.
 const ORIGIN = 'wield/app';
+
+/** What a client says with a request. */
+interface AppRequest {
+  readonly capabilities: unknown;
+  readonly meta: Params | undefined;
+}
 
 /** The tools of servers with apps, by their names there. */
 export type AppTools = ReadonlyMap<string, readonly { readonly server: string; readonly name: string }[]>;
@@ -52,7 +57,7 @@ function isForApps(tool: Tool): boolean {
  * Returns the protocol name of the tool that an app calls by the name at its server: the server of the page that the
  * request names, or else the only server with such a tool.
  */
-export function resolveAppTool(tools: AppTools, name: string, scope: RequestScope): string | undefined {
+export function resolveAppTool(tools: AppTools, name: string, scope: AppRequest): string | undefined {
   if (tools.size === 0 || !showsApps(scope.capabilities)) return undefined;
   const origin = originOf(scope.meta);
   const named = (tools.get(name) ?? []).filter(({ server }) => origin === undefined || server === origin);

@@ -15,7 +15,7 @@ import { createInteractiveCalls } from './interaction.js';
 import type { Listing } from './listing.js';
 import type { Listings, LiveListing } from './live-listing.js';
 import type { Params } from './message.js';
-import { callerOf, type RequestScope, readKey, readTraceParent, toLogListener, toProgressListener } from './request.js';
+import { type RequestScope, readKey, toCallOptions, toLogListener, toProgressListener } from './request.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
 import type { SharedSessions } from './shared-sessions.js';
 import type { CallOutcome } from './suspended-calls.js';
@@ -49,12 +49,9 @@ export interface ToolCallsOptions {
 export function createToolCalls({ toolbox, listings, modes, ready, shared }: ToolCallsOptions): ToolCalls {
   const interactive = createInteractiveCalls(shared);
   const serve: ToolCalls['serve'] = ({ scope, id, input, run, checkPlan }) => {
-    const { capabilities, identity } = scope;
-    const { session, sessionEnd } = scope.client;
+    const { session } = scope.client;
     // A user stays the same, whatever the client is called.
-    const clientName = identity === undefined ? (scope.clientName ?? '') : '';
-    // Clients without a session may have the same name.
-    const person = sessionEnd === 'none' ? loadCrypto().randomUUID() : undefined;
+    const clientName = scope.identity === undefined ? (scope.clientName ?? '') : '';
     return interactive.serve({
       scope,
       client: `${session} ${clientName}`,
@@ -66,16 +63,14 @@ export function createToolCalls({ toolbox, listings, modes, ready, shared }: Too
       onProgress: toProgressListener(scope),
       run: ({ controller, onProgress, approve, elicit, client, fault }) =>
         run({
-          caller: { apps: showsApps(capabilities), person, ...callerOf(scope) },
+          ...toCallOptions(scope),
           controller,
           onProgress,
           approve,
           elicit,
           client,
           fault,
-          background: scope.client.sessionEnd,
           ready,
-          trace: readTraceParent(scope),
           operation: scope.operation,
           key: readKey(scope),
           onPending: scope.onPending,

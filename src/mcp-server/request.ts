@@ -9,7 +9,9 @@ import type { Operation } from '../core/telemetry.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import type { ProtocolVersion } from '../core/upstream.js';
 import type { AutoMode } from '../core/view.js';
+import { loadCrypto } from '../files/digest.js';
 import { META } from '../net/mcp.js';
+import { showsApps } from './apps.js';
 import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
 import { type Identity, toCaller } from './identity.js';
 import { LOG_LEVELS, metaOf, type Params, type RequestId, type RequestMessage, toNotification } from './message.js';
@@ -246,14 +248,26 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, runnin
   };
 }
 
-/** Returns who makes a request, with its session. */
+/** Returns who makes a request, with its session. Every handler lists and calls for this caller (FLW-5). */
 export function callerOf(scope: RequestScope): Caller {
   const { identity, address, client, clientName: name } = scope;
   return { session: client.session, name, address, protocol: protocolOf(scope), ...toCaller(identity) };
 }
 
+/** Returns the options that every call of a request has. */
+export function toCallOptions(scope: RequestScope) {
+  const { client, capabilities } = scope;
+  // Clients without a session may have the same name.
+  const person = client.sessionEnd === 'none' ? loadCrypto().randomUUID() : undefined;
+  return {
+    caller: { apps: showsApps(capabilities), person, ...callerOf(scope) },
+    background: client.sessionEnd,
+    trace: readTraceParent(scope),
+  } satisfies DoorOptions;
+}
+
 /** Returns the protocol version of a request, without its revisions. */
-export function protocolOf({ isNewer }: RequestScope): ProtocolVersion {
+function protocolOf({ isNewer }: RequestScope): ProtocolVersion {
   return isNewer ? '2026-07-28' : '2025-11-25';
 }
 

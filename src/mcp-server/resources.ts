@@ -10,19 +10,19 @@ import { ERROR, META, RpcError } from '../net/mcp.js';
 import { resolveAppUri } from './apps.js';
 import type { AutoModes } from './auto-mode.js';
 import type { ToolCalls } from './calls.js';
-import { identityKey, toCaller } from './identity.js';
+import { identityKey } from './identity.js';
 import type { Listings } from './live-listing.js';
 import { type PARAM_SHAPES, toNotification } from './message.js';
 import { toPage } from './pages.js';
-import { callerOf, MAX_SUBSCRIPTIONS, protocolOf, type RequestScope, Subscriptions } from './request.js';
+import { callerOf, MAX_SUBSCRIPTIONS, type RequestScope, Subscriptions, toCallOptions } from './request.js';
 import { toMeta } from './result.js';
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
 
 export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
   const { resources, prompts } = toolbox.catalog;
-  const listResources = async (isTemplate: boolean, { identity }: RequestScope) =>
-    (await resources.list({ caller: toCaller(identity) })).filter((one) => one.isTemplate === isTemplate);
+  const listResources = async (isTemplate: boolean, scope: RequestScope) =>
+    (await resources.list({ caller: callerOf(scope) })).filter((one) => one.isTemplate === isTemplate);
   return {
     async list({ cursor }: Params<'list'>, scope: RequestScope) {
       const all = (await listResources(false, scope)).map(({ uri, fields }) => ({ ...fields, uri }));
@@ -44,8 +44,8 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       );
       return { contents, ...metaOf(outcome) };
     },
-    async listPrompts({ cursor }: Params<'list'>, { identity }: RequestScope) {
-      const all = (await prompts.list({ caller: toCaller(identity) })).map(({ name, fields }) => ({ ...fields, name }));
+    async listPrompts({ cursor }: Params<'list'>, scope: RequestScope) {
+      const all = (await prompts.list({ caller: callerOf(scope) })).map(({ name, fields }) => ({ ...fields, name }));
       return toPage('prompts', all, cursor);
     },
     async getPrompt({ name, arguments: input = {} }: Params<'prompt'>, scope: RequestScope) {
@@ -59,8 +59,11 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
       // The name or URI at the server is filled in where the request is sent.
       const input = { ref: { type: ref.type }, argument, ...(context === undefined ? {} : { context }) } as Json;
       const target = 'name' in ref ? { prompt: ref.name } : { template: ref.uri };
-      const caller = { ...toCaller(scope.identity), protocol: protocolOf(scope) };
-      const result = await prompts.complete(target, input, { caller, signal: scope.controller.signal });
+      const { controller, operation } = scope;
+      // A client completes while a person types: no question is asked or stored for what they have typed so far.
+      const approve = async () => 'cancel' as const;
+      const options = { ...toCallOptions(scope), controller, operation, approve };
+      const result = await prompts.complete(target, input, options);
       // Without completions a client shows none; an error would be shown to the person.
       return { completion: result.error === undefined ? result.structured : { values: [] } };
     },
@@ -132,10 +135,10 @@ export function createListen({ catalog: { resources } }: Toolbox, listings: List
       if (!hasRoom(user)) throw new RpcError(ERROR.internal, 'Subscription limit reached');
       const _meta = { [META.subscription]: scope.id };
       const followed = new Subscriptions();
-      const caller = callerOf(scope);
+      const options = toCallOptions(scope);
       const follow = async (uri: string): Promise<boolean> => {
         const tell = (): void => scope.notify('notifications/resources/updated', { uri, _meta });
-        const { result, end } = await resources.subscribe(uri, tell, { caller });
+        const { result, end } = await resources.subscribe(uri, tell, options);
         followed.add(uri, end);
         return result.ok;
       };

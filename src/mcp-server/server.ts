@@ -7,12 +7,12 @@ import { ERROR, META, NEWER_VERSION, OLDER_VERSIONS, RpcError, SKILLS, TASKS } f
 import { showsApps } from './apps.js';
 import { type AutoModes, createAutoModes } from './auto-mode.js';
 import { createToolCalls } from './calls.js';
-import { type Identity, toCaller } from './identity.js';
+import type { Identity } from './identity.js';
 import { createListings, type Listings } from './live-listing.js';
 import { findParamsFault, metaOf, PARAM_SHAPES, type Params, type RequestId, type RequestMessage } from './message.js';
 import { createOperations, endOperation } from './operation.js';
 import { CACHE_HINT, type CacheHint, createPageReader } from './pages.js';
-import { type Channel, type RequestScope, toLogListener, toScope } from './request.js';
+import { type Channel, callerOf, type RequestScope, toLogListener, toScope } from './request.js';
 import { createListen, createResourceHandlers } from './resources.js';
 import type { SharedSessions } from './shared-sessions.js';
 import { createSkillHandlers } from './skills.js';
@@ -86,8 +86,9 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   const resources = createResourceHandlers(toolbox, calls);
   const skills = createSkillHandlers(toolbox);
   // SRV-99: they are the beginning of a prompt, and stay the same.
-  const instructions = async ({ client, identity }: RequestScope) => {
-    client.instructions ??= await toolbox.workspace.instructions({ caller: toCaller(identity) });
+  const instructions = async (scope: RequestScope) => {
+    const { client } = scope;
+    client.instructions ??= await toolbox.workspace.instructions({ caller: callerOf(scope) });
     return client.instructions || undefined;
   };
   const listTools = async (cursor: string | undefined, { client, identity, isNewer, capabilities }: RequestScope) => {

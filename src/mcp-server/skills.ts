@@ -7,10 +7,9 @@ import { isSkillEntry, MAIN_FILE } from '../core/skill-entry.js';
 import { quoteOutside } from '../core/text.js';
 import type { Toolbox } from '../core/toolbox.js';
 import { ERROR, RpcError } from '../net/mcp.js';
-import { toCaller } from './identity.js';
 import type { PARAM_SHAPES } from './message.js';
 import { toPage } from './pages.js';
-import type { RequestScope } from './request.js';
+import { callerOf, type RequestScope } from './request.js';
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
 
@@ -18,8 +17,8 @@ const DIRECTORY = 'inode/directory';
 const TYPES: Readonly<Record<string, string>> = { md: 'text/markdown', json: 'application/json', html: 'text/html' };
 
 export function createSkillHandlers({ catalog }: Toolbox) {
-  const list = async ({ identity }: RequestScope) => {
-    const offers = await catalog.skills.list({ caller: toCaller(identity) });
+  const list = async (scope: RequestScope) => {
+    const offers = await catalog.skills.list({ caller: callerOf(scope) });
     return offers.map(({ uri, describe }) => ({ uri, describe: () => describeValid(uri, describe()) }));
   };
   return {

@@ -2,6 +2,8 @@
 
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Client } from '@modelcontextprotocol/client';
 import { describe, expect, vi } from 'vitest';
 import { runCode } from '../../../src/code.js';
 import type { EnteredLabel } from '../../../src/core/label.js';
@@ -16,6 +18,7 @@ import { hasRedis, NO_REDIS, startRedis } from '../../support/redis.js';
 import { serveUrl } from '../../support/serve.js';
 import { shellScript } from '../../support/shell-script.js';
 import { spec, specIf } from '../../support/spec.js';
+import { configureServers } from '../../support/upstream-servers.js';
 import { createWorkspace, type Workspace } from '../../support/workspace.js';
 
 const SCRIPTS = {
@@ -49,6 +52,8 @@ export default defineTool({
 });
 `;
 
+const OFFERS = fileURLToPath(new URL('../../support/offers-server.mjs', import.meta.url));
+
 const isAsked = (result: CalledResult): boolean =>
   result.isError === true && /needs approval/.test(String(result.content[0]?.text));
 
@@ -76,6 +81,51 @@ describe.concurrent('what a session has read', () => {
       expect(isAsked(await callTool(await connectUrl(http, 'newer'), 'send_mail', {}))).toBe(true);
       // A restart forgets nothing.
       expect(isAsked(await callTool(await connectHttp(workspace, 'newer'), 'send_mail', {}))).toBe(true);
+    },
+    120_000,
+  );
+
+  spec(
+    'FLW-3 FLW-5 FLW-6',
+    'is that of the client for each of its requests: a completion as well as a read',
+    async () => {
+      const workspace = createServed();
+      const file = join(workspace.home, 'offers.json');
+      const note = { name: 'note', description: 'Which', required: true };
+      const prompts = [{ name: 'review', description: 'Reviews.', arguments: [note] }];
+      const resources = [{ uri: 'notes://one', name: 'one' }];
+      writeFileSync(file, JSON.stringify({ prompts, resources }));
+      const starts = join(workspace.home, 'far.starts');
+      configureServers(workspace, { far: { command: process.execPath, args: [OFFERS, starts, file] } });
+      workspace.config(`${TRIFECTA}[labels]\nprivate = ["prompt:*", "resource:*"]\negress = ["prompt:*"]\n`);
+      const ref = { type: 'ref/prompt', name: 'far_review' } as const;
+      const complete = async (client: Client): Promise<readonly string[]> =>
+        (await client.complete({ ref, argument: { name: 'note', value: 'a' } })).completion.values;
+      const requests: readonly ((client: Client) => Promise<unknown>)[] = [
+        complete,
+        (client) => client.getPrompt({ name: 'far_review', arguments: { note: 'a' } }),
+        (client) => client.readResource({ uri: 'mcp://far/notes://one' }),
+        complete,
+      ];
+      for (const [at, request] of requests.entries()) {
+        const client = await connectStdio(workspace, at % 2 === 0 ? 'older' : 'newer');
+        await client.listPrompts();
+        await request(client);
+        await callTool(client, 'fetch_page', {});
+        expect(isAsked(await callTool(client, 'send_mail', {}))).toBe(true);
+        // Nothing is sent out by a completion either, and nobody is asked about what is being typed.
+        expect(await complete(client)).toEqual([]);
+      }
+      const { approvals } = json(await wield(workspace, ['approvals', '--json']));
+      expect(new Set(approvals.map(({ tool }: { tool: string }) => tool))).toEqual(new Set(['send_mail']));
+      const url = await serveUrl(workspace, ['--trust']);
+      await complete(await connectUrl(url, 'newer'));
+      const listed = json(await wield(workspace, ['approvals', 'sessions', '--json']));
+      const sessions = listed.sessions as readonly { readonly labels: readonly EnteredLabel[] }[];
+      expect(sessions.length).toBe(requests.length + 1);
+      // Without sessions for a day.
+      const stateless = sessions.flatMap(({ labels }) => labels).filter(({ until }) => until !== undefined);
+      expect(stateless.map(({ label }) => label)).toEqual(['egress', 'private']);
     },
     120_000,
   );
