@@ -178,7 +178,7 @@ export class Session {
     if (id === undefined) return;
     if (!this.#received.has(id)) remember(this.#cancelled, id);
     this.#client.cancel(id, params?.reason as string | undefined);
-    this.#responders.get(id)?.end();
+    this.#responders.get(id)?.skip();
     this.#responders.delete(id);
   }
 

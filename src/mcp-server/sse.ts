@@ -170,6 +170,11 @@ export class Responder {
     if (isLast) this.end();
   }
 
+  /** Sends no response to one of the requests, which was cancelled. */
+  skip(): void {
+    if (--this.#unanswered === 0) this.end();
+  }
+
   /** Ends the response; requests without a response get none. */
   end(): void {
     if (this.#isEnded) return;

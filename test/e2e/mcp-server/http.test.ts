@@ -220,6 +220,37 @@ describe('sessions of the older protocol version', () => {
     }
   });
 
+  spec('SRV-16 SRV-90 SRV-96', 'answers the other requests of a batch if one is cancelled', async () => {
+    const workspace = createTools();
+    workspace.script(
+      'wait',
+      '#!/bin/sh\n# @description Wait.\ntouch started\nwhile [ ! -e go ]; do sleep 0.05; done\necho waited\n',
+    );
+    const { url } = await serveHttp(workspace);
+    const version = '2025-03-26';
+    const headers = { 'mcp-session-id': await openSession(url, version), 'mcp-protocol-version': version };
+    const call = (id: number) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'wait', arguments: {} },
+    });
+    const cancel = (requestId: number) => ({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId },
+    });
+    const ping = { jsonrpc: '2.0', id: 8, method: 'ping' };
+    const answers = post(url, [call(30), call(31)], headers).then((response) => response.text());
+    await until(() => existsSync(join(workspace.dir, 'started')), 'the calls start');
+    await post(url, cancel(30), headers);
+    workspace.write('go', '');
+    expect([...(await answers).matchAll(/"id":(\d+)/g)].map(([, id]) => id)).toEqual(['31']);
+    const own = await post(url, [ping, call(9), cancel(9)], headers);
+    expect([...(await own.text()).matchAll(/"id":(\d+)/g)].map(([, id]) => id)).toEqual(['8']);
+    expect(await (await post(url, [call(10), cancel(10)], headers)).text()).toBe('');
+  });
+
   spec.thorough('SRV-5', 'accepts new clients when too many sessions were never ended', async () => {
     const server = await serveHttp(createTools());
     const first = await openSession(server.url);
