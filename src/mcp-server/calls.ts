@@ -34,6 +34,8 @@ export interface ToolCalls {
   call(params: Params, scope: RequestScope): Promise<CallResult | InputRequiredResult>;
   /** Runs a call that may ask the client's user. */
   serve(call: ServedCall): Promise<CallOutcome>;
+  /** Fails the questions of calls that wait for their client. */
+  abandonQuestions(): void;
   close(): void;
 }
 
@@ -123,7 +125,7 @@ export function createToolCalls({ toolbox, listings, modes, ready, shared }: Too
       (outcome.ok || schema === undefined || (await matchesOutput(toolbox, name, outcome)));
     return projectResult(toCallResult(outcome, withStructured), scope.isNewer, schema);
   };
-  return { call, serve, close: interactive.close };
+  return { call, serve, abandonQuestions: interactive.abandonQuestions, close: interactive.close };
 }
 
 // The listing may be older than the rules that now allow the tool.

@@ -42,6 +42,8 @@ export interface HttpHandler {
   listener(request: IncomingMessage, response: ServerResponse): void;
   /** The same for servers of the Fetch API. */
   fetch(request: Request): Promise<Response>;
+  /** Fails questions that no client can answer any more, and cancels calls that wait for approval. */
+  abandonQuestions(): void;
   /** Ends all sessions. */
   close(): Promise<void>;
 }
@@ -152,6 +154,7 @@ export function createMcpHttp(toolbox: Toolbox, options: HttpOptions): HttpHandl
       serveSafely(exchange);
       return exchange.response;
     },
+    abandonQuestions: server.abandonQuestions,
     async close() {
       server.close();
       // Subscriptions end with a last message.

@@ -48,6 +48,7 @@ export function createInteractiveCalls(shared?: SharedSessions) {
   return {
     /** Ends suspended calls. */
     close: suspended.close,
+    abandonQuestions: suspended.abandon,
     /** Runs the call, or resumes the one that the request answers. */
     async serve(request: CallRequest): Promise<CallOutcome> {
       const { scope, onProgress } = request;

@@ -48,6 +48,8 @@ export interface McpServer {
   readonly tasks: Tasks | undefined;
   /** Answers a request. Resolves to undefined if it was cancelled, which gets no response. Never rejects. */
   answer(message: RequestMessage, channel: Channel): Promise<Answer | undefined>;
+  /** Fails questions that no client can answer any more, and cancels calls that wait for approval. */
+  abandonQuestions(): void;
   /** Ends subscriptions with their result, and suspended calls and tasks. */
   close(): void;
 }
@@ -203,6 +205,10 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     modes,
     tasks,
     answer,
+    abandonQuestions() {
+      calls.abandonQuestions();
+      tasks?.abandonQuestions();
+    },
     close() {
       listeners.close();
       listings.close();

@@ -149,6 +149,10 @@ export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) 
       call.sent.clear();
       return proceed(call, request);
     },
+    /** Fails the questions of suspended calls, which run to their end. */
+    abandon(): void {
+      for (const nonce of [...suspended.keys()]) abandon(take(nonce)!);
+    },
     close(): void {
       for (const nonce of [...suspended.keys()]) {
         const call = take(nonce)!;

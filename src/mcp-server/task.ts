@@ -102,6 +102,12 @@ export class Task {
     this.#end({ status: 'cancelled' });
   }
 
+  /** Fails its questions; a call that waits for approval has not begun, and is cancelled. */
+  abandonQuestions(): void {
+    for (const { settle } of [...this.#questions.values()]) settle(new Error('the client can no longer answer'));
+    if (!this.isEnded && this.#message !== undefined) this.cancel();
+  }
+
   /** Ends the task and forgets it. */
   discard(): void {
     this.cancel();

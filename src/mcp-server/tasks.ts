@@ -95,6 +95,9 @@ export function createTasks(call: CallNow) {
     },
     /** Whether a task of a session runs; one that waits for an answer does not. */
     isRunning: (session: string): boolean => of(session).some(({ status }) => status === 'working'),
+    abandonQuestions(): void {
+      for (const task of tasks.values()) task.abandonQuestions();
+    },
     /** Ends the tasks of a session, which nobody can ask for any more. */
     endSession(session: string): void {
       for (const task of of(session)) task.discard();

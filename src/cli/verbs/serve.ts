@@ -240,7 +240,7 @@ async function serveOverHttp(
   if (call.stoppedBy() === 'SIGTERM') {
     if (running() > 0)
       terminal.err(`  waiting for ${count(running(), 'call')} to end; another signal ends the server at once\n`);
-    await drain(server, running);
+    await drain(server, running, () => handler.abandonQuestions());
   }
   // Calls that still run are cancelled, and answered with an error.
   await toolbox.close();
@@ -251,7 +251,7 @@ async function serveOverHttp(
 }
 
 // No new connections; the calls that run are answered (SRV-97, FLT-16).
-async function drain(server: Server, running: () => number): Promise<void> {
+async function drain(server: Server, running: () => number, abandonQuestions: () => void): Promise<void> {
   let isClosed = false;
   server.close(() => {
     isClosed = true;
@@ -261,9 +261,11 @@ async function drain(server: Server, running: () => number): Promise<void> {
     response.shouldKeepAlive = false;
   });
   let idle = 0;
-  while (!isClosed && idle < STREAMS_MS) {
+  // Calls go on whose client has left, and tasks, which have no connection.
+  while (running() > 0 || (!isClosed && idle < STREAMS_MS)) {
     server.closeIdleConnections();
     await pause(POLL_MS);
+    if (isClosed) abandonQuestions();
     idle = running() === 0 ? idle + POLL_MS : 0;
   }
 }

@@ -11,6 +11,7 @@ import { callTool, connectUrl } from '../../support/clients.js';
 import { ROOT } from '../../support/documents.js';
 import { hasProgram } from '../../support/machine.js';
 import { withManaged } from '../../support/managed.js';
+import { sleep } from '../../support/processes.js';
 import { until } from '../../support/server.js';
 import { onEnd } from '../../support/share.js';
 import { spec, specIf } from '../../support/spec.js';
@@ -122,6 +123,63 @@ describe.concurrent('signals', () => {
       expect(await text).toContain(answer);
       expect(await server.ended).toBe(status);
     });
+});
+
+describe.concurrent('calls without a connection', () => {
+  const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+  const post = (url: string, name: string, signal?: AbortSignal): Promise<Response> => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': TASKS,
+      'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    };
+    return fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': name,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, _meta } }),
+      ...(signal && { signal }),
+    });
+  };
+  const start = async (header = '') => {
+    const workspace = createWorkspace();
+    const wait = 'touch started\nwhile [ ! -e go ]; do sleep 0.1; done\ntouch finished\n';
+    workspace.script('slow', `#!/bin/sh\n# @description Waits.\n${header}${wait}`);
+    trustNow(workspace);
+    return { workspace, server: await serve(workspace) };
+  };
+
+  for (const what of ['a task', 'a call whose client has left'] as const)
+    spec('SRV-97', `${what} is finished on SIGTERM`, async () => {
+      const { workspace, server } = await start();
+      if (what === 'a task') expect(await (await post(server.url, 'slow')).text()).toContain('"task"');
+      else {
+        const client = await connectUrl(server.url, 'older');
+        void callTool(client, 'slow', {}).catch(() => {});
+        await until(() => existsSync(join(workspace.dir, 'started')), 'the tool runs');
+        await client.close();
+      }
+      server.signal('SIGTERM');
+      await vi.waitFor(() => expect(server.stderr()).toContain('waiting for 1 call to end'));
+      // Longer than open streams are waited for.
+      await sleep(1000);
+      workspace.write('go', '');
+      expect(await server.ended).toBe(0);
+      expect(existsSync(join(workspace.dir, 'finished'))).toBe(true);
+    });
+
+  spec('SRV-97', 'a task that waits for approval does not keep the server', async () => {
+    const { workspace, server } = await start('# @destructive\n');
+    expect(await (await post(server.url, 'slow')).text()).toContain('waits for approval');
+    server.signal('SIGTERM');
+    expect(await server.ended).toBe(0);
+    expect(existsSync(join(workspace.dir, 'started'))).toBe(false);
+  });
 });
 
 describe('a service', () => {
