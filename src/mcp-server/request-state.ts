@@ -10,6 +10,7 @@ export interface RequestState {
 }
 
 const PREFIX = 'v1';
+const SKEW_SECONDS = 60;
 
 /** `shared` returns the keys of all servers of a fleet; without it only this process accepts its states. */
 export function createRequestStates(ttlSeconds: number, shared?: () => readonly string[]) {
@@ -24,7 +25,8 @@ export function createRequestStates(ttlSeconds: number, shared?: () => readonly 
     Buffer.from(loadCrypto().createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url'));
   const isTag = (tag: Buffer, expected: Buffer): boolean =>
     tag.length === expected.length && loadCrypto().timingSafeEqual(tag, expected);
-  const now = (): number => Math.floor(Date.now() / 1000);
+  // The clock of the system can be set back. Only it is the same for all servers of a fleet.
+  const now = (): number => Math.floor((shared === undefined ? performance.now() : Date.now()) / 1000);
   return {
     sign(state: RequestState): string {
       const body = Buffer.from(JSON.stringify({ p: state, exp: now() + ttlSeconds })).toString('base64url');
@@ -36,7 +38,8 @@ export function createRequestStates(ttlSeconds: number, shared?: () => readonly 
       const isSigned = keys().some((key) => isTag(Buffer.from(tag), tagOf(body, key)));
       if (prefix !== PREFIX || rest.length > 0 || !isSigned) throw new Error('not signed by this server');
       const { p: state, exp } = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as Signed;
-      if (exp < now()) throw new Error('expired');
+      const left = exp - now();
+      if (left < 0 || left > ttlSeconds + SKEW_SECONDS) throw new Error('expired');
       return state;
     },
   };

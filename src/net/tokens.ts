@@ -45,7 +45,7 @@ export function createVerifier(options: VerifierOptions): VerifyToken {
   const { issuers, audience } = options;
   const providers = new Map(issuers.map((one) => [one.issuer, createProvider(one, audience, options)]));
   const introspect = createOpaque(options);
-  const verified = new Map<string, { readonly user: TokenUser; readonly until: number }>();
+  const verified = new Map<string, { readonly found: Verified; readonly until: number }>();
   const verify = async (token: string, digest: string): Promise<Verified | TokenFault> => {
     if (!isSigned(token))
       return introspect?.(token, digest, verified.has(digest)) ?? invalid('opaque tokens are not accepted here');
@@ -58,24 +58,29 @@ export function createVerifier(options: VerifierOptions): VerifyToken {
     if (token.length > MAX_TOKEN) return invalid('the token is too long');
     const digest = loadCrypto().createHash('sha256').update(token).digest('base64');
     const known = verified.get(digest);
-    if (known !== undefined && known.until > Date.now()) return known.user;
+    // IDN-13: the system's clock may be set back.
+    if (known !== undefined && known.until > performance.now() && known.found.expires * 1000 > Date.now())
+      return toTokenUser(known.found);
     const found = await verify(token, digest);
     if ('error' in found) {
       // One that cannot be checked now may be valid again.
       if (found.error !== 'unavailable') verified.delete(digest);
       return found;
     }
-    const { expires, ...user } = found;
     verified.delete(digest);
-    verified.set(digest, { user, until: Math.min(expires * 1000, Date.now() + REMEMBER_MS) });
+    verified.set(digest, { found, until: performance.now() + REMEMBER_MS });
     if (verified.size > MAX_REMEMBERED) verified.delete(verified.keys().next().value!);
-    return user;
+    return toTokenUser(found);
   };
 }
 
 type Opaque = (token: string, digest: string, isKnown: boolean) => Promise<Verified | TokenFault>;
 
 // Only one issuer has it: the token of one must not be sent to another.
+function toTokenUser({ expires, ...user }: Verified): TokenUser {
+  return user;
+}
+
 function createOpaque({ issuers, ...options }: VerifierOptions): Opaque | undefined {
   const settings = issuers.find(({ introspection }) => introspection !== undefined);
   if (settings?.introspection === undefined) return undefined;

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, vi } from 'vitest';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { createGuardedFetch } from '../../src/net/fetch.js';
 import { createVerifier } from '../../src/net/tokens.js';
 import { wield } from '../support/cli.js';
@@ -185,5 +185,23 @@ describe.concurrent('opaque tokens', () => {
     provider.opaque.set('opaque-token', provider.active());
     expect((await callRaw(url, { authorization: 'Bearer opaque-token' }, 'hello')).status).toBe(401);
     expect(provider.asked).toHaveLength(0);
+  });
+});
+
+// Alone: the clock is that of all tests.
+describe('an opaque token and the clock', () => {
+  spec('IDN-13', 'is not valid for longer if the clock of the system is set back', async () => {
+    const { provider, verify } = await createDirect();
+    const [now, elapsed] = [Date.now(), performance.now()];
+    provider.opaque.set('opaque-token', provider.active({ exp: seconds() + 3 * 86_400 }));
+    expect(await verify('opaque-token')).toMatchObject({ user: 'ada' });
+    provider.opaque.clear();
+    const clocks = [vi.spyOn(Date, 'now'), vi.spyOn(performance, 'now')] as const;
+    onTestFinished(() => void clocks.map((clock) => clock.mockRestore()));
+    clocks[0].mockReturnValue(now - 7_200_000);
+    clocks[1].mockReturnValue(elapsed + 59_000);
+    expect(await verify('opaque-token')).toMatchObject({ user: 'ada' });
+    clocks[1].mockReturnValue(elapsed + 120_000);
+    expect(await verify('opaque-token')).toMatchObject({ error: 'invalid_token' });
   });
 });

@@ -71,7 +71,7 @@ export const serve: Verb = {
         : createLoginPages({
             createFetch: (options) => toolbox.state.network.createFetch(options),
             origin: () => place.origin,
-            now: () => toolbox.machine.world.now(),
+            now: () => performance.now(),
             identify: createIdentify({
               createFetch: (options) => toolbox.state.network.createFetch(options),
               issuers: () => toolbox.state.configuration().settings.serve.auth,

@@ -23,7 +23,7 @@ export interface LoginLink {
   readonly wanted: WantedLogin;
   /** Resolved when the login is stored. */
   readonly done: Deferred<void>;
-  /** Milliseconds since 1970. */
+  /** In milliseconds, by the clock of the links. */
   readonly until: number;
 }
 

@@ -16,6 +16,7 @@ import type { LoginUser } from './user.js';
 export interface LoginPagesOptions {
   /** The origin by which browsers reach this server; undefined if it is not known. */
   readonly origin: () => string | undefined;
+  /** A clock that cannot be set back: a link must not stay valid for longer (IDN-21). */
   readonly now: () => number;
   readonly identify: Identify;
   readonly createFetch: CreateFetch;
