@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { ToolError, toToolError } from '../core/error.js';
+import type { FileIdentity } from '../core/origin.js';
 import { count } from '../core/text.js';
 import { readTextFile, statIdentity } from '../files/read.js';
 import { resolvePath } from './io.js';
@@ -23,20 +24,31 @@ export function openTokens({ flags, env, terminal }: VerbCall): (() => readonly 
   return openTokenFile(resolvePath(terminal.io, String(named)), terminal);
 }
 
-/** Returns a function that returns the tokens of a file, which is read again when it changes. */
-export function openTokenFile(file: string, terminal: Terminal): () => readonly string[] {
-  let seen = statIdentity(file);
-  let tokens = readTokens(file);
+/**
+ * Returns a function that returns the tokens of a file, which is read again when it changes. At the start of a server it
+ * throws if there are none; later the file lets nobody in (SRV-95).
+ */
+export function openTokenFile(file: string, terminal: Terminal, isStart = true): () => readonly string[] {
+  let tokens: readonly string[] = [];
+  let seen: FileIdentity | 'missing' | undefined;
+  const read = (): void => {
+    tokens = [];
+    tokens = readTokens(file);
+  };
+  const identify = (): FileIdentity | 'missing' => statIdentity(file) ?? 'missing';
+  if (isStart) {
+    seen = identify();
+    read();
+  }
   return () => {
-    const now = statIdentity(file);
+    const now = identify();
     if (isDeepStrictEqual(now, seen)) return tokens;
     seen = now;
     try {
-      tokens = readTokens(file);
-      terminal.err(`  read ${count(tokens.length, 'token')} from ${file} again\n`);
+      read();
+      terminal.err(`  read ${count(tokens.length, 'token')} from ${file}\n`);
     } catch (error) {
-      // Without tokens everyone would be let in.
-      printWarning(terminal, `${toToolError(error).message}; the old tokens stay valid`);
+      printWarning(terminal, `${toToolError(error).message}: it lets nobody in`);
     }
     return tokens;
   };

@@ -15,7 +15,6 @@ import type { NodeToolbox } from '../node.js';
 import { expandCredentials } from '../upstream/entries/expand.js';
 import { type LoginUser, toUserKey } from '../upstream/login/user.js';
 import { printWarning } from './print.js';
-import type { Terminal } from './terminal.js';
 import { openTokenFile } from './tokens.js';
 import { usageError, type VerbCall } from './verb.js';
 
@@ -62,7 +61,7 @@ export function openUsers(
   const started = configuration();
   let settings = started.settings.serve;
   const { auth } = settings;
-  let users = createUsers(call, toolbox, settings, { publicUrl, openFile: openTokenFile });
+  let users = createUsers(call, toolbox, settings, { publicUrl, isStart: true });
   let failure: string | undefined;
   // An invalid file may name users.
   let isKnown = started.fault === undefined;
@@ -73,7 +72,7 @@ export function openUsers(
     if (fault !== undefined && (isOther || !isKnown)) return { error: 'unavailable', reason: fault };
     if (isOther) {
       try {
-        users = createUsers(call, toolbox, now.serve, { publicUrl, openFile: openWhenThere });
+        users = createUsers(call, toolbox, now.serve, { publicUrl, isStart: false });
         settings = now.serve;
         failure = undefined;
       } catch (error) {
@@ -108,20 +107,21 @@ export function openUsers(
 
 interface UsersOptions {
   readonly publicUrl: URL | undefined;
-  readonly openFile: typeof openTokenFile;
+  /** Whether the server starts, which then fails if a token file cannot be read. */
+  readonly isStart: boolean;
 }
 
 function createUsers(
   call: VerbCall,
   { machine, state }: NodeToolbox,
   { auth, tokens }: ServeSettings,
-  { publicUrl, openFile }: UsersOptions,
+  { publicUrl, isStart }: UsersOptions,
 ): Users {
   const { debug, home } = machine.world;
   const { createFetch } = state.network;
   const named = tokens.map(({ user, file, groups, profile }) => ({
     identity: { user, groups: [...groups].sort(), issuer: TOKEN_FILES, profile },
-    read: openFile(expandHome(file, home), call.terminal),
+    read: openTokenFile(expandHome(file, home), call.terminal, isStart),
   }));
   // Read again for every use, so that a new secret needs no restart.
   const expand = async (secret: string): Promise<string> => {
@@ -157,23 +157,6 @@ function createUsers(
     if (verified === undefined) return refuse('it is not known');
     if ('error' in verified) debug(`a token was refused: ${verified.reason}`);
     return verified;
-  };
-}
-
-// While a server runs, one that cannot be read lets nobody in until it can be.
-function openWhenThere(file: string, terminal: Terminal): () => readonly string[] {
-  let read: (() => readonly string[]) | undefined;
-  let failure: string | undefined;
-  return () => {
-    try {
-      read ??= openTokenFile(file, terminal);
-    } catch (error) {
-      const { message } = toToolError(error);
-      if (message !== failure) printWarning(terminal, `${message}: it lets nobody in`);
-      failure = message;
-      return [];
-    }
-    return read();
   };
 }
 

@@ -1,6 +1,6 @@
 // Named tokens: the user is the caller, in rules, lists, approvals, limits, sessions and the audit log.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { wield } from '../../support/cli.js';
@@ -233,6 +233,29 @@ describe.concurrent('users with named tokens', () => {
     expect(foreign.isError).toBe(true);
     const unknown = await callTool(bob, 'read_result', { id: 'r_0000000000' });
     expect(foreign.text.replace(handle, '')).toBe(unknown.text.replace('r_0000000000', ''));
+  });
+
+  spec('IDN-1', 'whose file is emptied, broken or removed are not let in, and others are', async () => {
+    const workspace = createTeam();
+    const url = await serveUrl(workspace, []);
+    const statuses = () =>
+      Promise.all((['ada', 'bob'] as const).map(async (user) => (await initialize(url, as(user))).status));
+    const file = join(workspace.home, 'bob');
+    const add = (user: string) =>
+      appendFileSync(join(workspace.env.WIELD_HOME!, 'config.toml'), `[serve.tokens.${user}]\nfile = "~/${user}"\n`);
+    for (const text of ['', 'short', `# ${TOKENS.bob}`]) {
+      writeFileSync(file, `${TOKENS.bob}\n`);
+      expect(await statuses()).toEqual([200, 200]);
+      writeFileSync(file, text);
+      expect([text, ...(await statuses())]).toEqual([text, 200, 401]);
+    }
+    // Nor does it depend on another user.
+    add('eve');
+    expect(await statuses()).toEqual([200, 401]);
+    writeFileSync(file, `${TOKENS.bob}\n`);
+    expect(await statuses()).toEqual([200, 200]);
+    rmSync(file);
+    expect(await statuses()).toEqual([200, 401]);
   });
 
   spec('IDN-5', 'are in the audit log, and their tokens nowhere', async () => {
