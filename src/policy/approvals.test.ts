@@ -108,6 +108,18 @@ test('a standing approval is valid for one version of the tool, one caller and o
   for (const other of others) expect([other, store.take(recordOf(other))]).toEqual([other, undefined]);
 });
 
+test('refused calls do not count as pending, and the oldest of them give way', async () => {
+  const { store, clock } = createStore();
+  for (let at = 0; at < 130; at++) {
+    clock.now += 1000;
+    store.ask(recordOf({ input: at }));
+    await store.deny(idOf(recordOf({ input: at })));
+  }
+  store.ask(recordOf({ input: 'more' }));
+  expect(store.list().filter(({ state }) => state === 'denied')).toHaveLength(64);
+  expect(() => store.ask(recordOf({ input: 129 }))).toThrow('a person refused this call');
+});
+
 // Several calls of a tool may be pending, and two processes may answer at the same time.
 test('a revoked standing approval is revoked, however often it was given', async () => {
   const { store, clock, directory } = createStore();
@@ -131,7 +143,7 @@ test('a refused call is not asked again, and at most 64 wait', async () => {
   store.ask(record);
   await store.deny(idOf(record));
   expect(() => store.ask(record)).toThrow('a person refused this call');
-  for (let at = 1; at < 64; at++) store.ask(recordOf({ input: at }));
+  for (let at = 1; at <= 64; at++) store.ask(recordOf({ input: at }));
   expect(() => store.ask(recordOf({ input: 'more' }))).toThrow('64 calls are already pending');
   // No user keeps another from asking.
   const ada = { ...MODEL, user: 'ada' };

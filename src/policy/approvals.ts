@@ -53,6 +53,7 @@ export type ApprovalStore = Synchronous<Approvals & ApprovalAdmin>;
 
 // Of a user, and of all callers without one: bounds what a model can write to the disk, and the list that a person reads.
 const MAX_WAITING = 64;
+const MAX_REFUSALS = 64;
 const MAX_NOTE = 1000;
 const KEY = /^[0-9a-f]{64}$/;
 // Several approvals can have one id: the first of these states counts.
@@ -189,8 +190,11 @@ function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord, flag: 
   if (known.length > 0) return false;
   for (const { path, reason } of storage.stale()) if (reason === 'expired') storage.drop(path);
   const user = readIdentity(record.principal);
-  const waiting = storage.find(['pending', 'denied']).filter((other) => readIdentity(other.record.principal) === user);
-  if (waiting.length >= MAX_WAITING) throw tooMany(record.tool, user, flag);
+  const own = storage.find(['pending', 'denied']).filter((other) => readIdentity(other.record.principal) === user);
+  if (own.filter(({ state }) => state === 'pending').length >= MAX_WAITING) throw tooMany(record.tool, user, flag);
+  // A refusal needs no answer, so the oldest gives way.
+  const refusals = own.filter(({ state }) => state === 'denied').sort((a, b) => b.since - a.since);
+  for (const { path } of refusals.slice(MAX_REFUSALS)) storage.drop(path);
   if (!storage.write(id, 'pending', record)) throw tooLong(record.tool);
   return true;
 }
