@@ -19,8 +19,10 @@ export async function readMetadata(issuer: string, fetch: Fetch): Promise<Claims
       await response.body?.cancel();
       continue;
     }
-    const document: unknown = await response.json();
-    if (!isRecord(document) || document.issuer !== issuer) throw new Error(`${address} is of another issuer`);
+    const document: unknown = await response.json().catch(() => undefined);
+    // Some providers answer every address with a page.
+    if (!isRecord(document)) continue;
+    if (document.issuer !== issuer) throw new Error(`${address} is of another issuer`);
     return document;
   }
   throw new Error('it has no metadata');

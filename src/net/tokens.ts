@@ -1,5 +1,6 @@
 // Verifies access tokens of identity providers (RFC 9068): JSON Web Tokens, signed with keys that the provider publishes.
 
+import type { JSONWebKeySet, JWTVerifyResult } from 'jose';
 import { isToolError, orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { IssuerSettings } from '../core/settings.js';
@@ -34,6 +35,8 @@ const MAX_BYTES = 1024 * 1024;
 // At most once a minute for a key that is not known, and every ten minutes for keys that were withdrawn.
 const COOLDOWN_MS = 60_000;
 const RELOAD_MS = 10 * 60_000;
+// A provider that is down is asked once a second.
+const RETRY_MS = 1000;
 // A verified token is not verified again for a minute.
 const REMEMBER_MS = 60_000;
 const MAX_REMEMBERED = 1000;
@@ -74,13 +77,13 @@ export function createVerifier(options: VerifierOptions): VerifyToken {
   };
 }
 
-type Opaque = (token: string, digest: string, isKnown: boolean) => Promise<Verified | TokenFault>;
-
-// Only one issuer has it: the token of one must not be sent to another.
 function toTokenUser({ expires, ...user }: Verified): TokenUser {
   return user;
 }
 
+type Opaque = (token: string, digest: string, isKnown: boolean) => Promise<Verified | TokenFault>;
+
+// Only one issuer has it: the token of one must not be sent to another.
 function createOpaque({ issuers, ...options }: VerifierOptions): Opaque | undefined {
   const settings = issuers.find(({ introspection }) => introspection !== undefined);
   if (settings?.introspection === undefined) return undefined;
@@ -117,51 +120,75 @@ function createProvider(
   audience: string,
   options: KeyOptions,
 ): (token: string) => Promise<Verified | TokenFault> {
-  const keys = createKeys(settings, options);
+  const verify = createSignatures(settings, options);
   return async (token) => {
-    const jose = await import('jose');
-    const getKey = await keys();
-    if (getKey === undefined) return invalid('the keys of the issuer cannot be read');
-    try {
-      const { payload, protectedHeader } = await jose.jwtVerify(token, getKey, {
-        issuer: settings.issuer,
-        audience: settings.audience ?? audience,
-        algorithms: ALGORITHMS,
-        clockTolerance: LEEWAY_SECONDS,
-        requiredClaims: ['exp'],
-      });
-      const { typ } = protectedHeader;
-      if (typ !== undefined && !TYPES.includes(typ.toLowerCase())) return invalid('it is not an access token');
-      return toUser(payload, settings);
-    } catch (error) {
-      return invalid(describe(error, jose.errors.JOSEError));
-    }
+    const found = await verify(token, settings.audience ?? audience);
+    if ('reason' in found) return invalid(found.reason);
+    const { typ } = found.protectedHeader;
+    if (typ !== undefined && !TYPES.includes(typ.toLowerCase())) return invalid('it is not an access token');
+    return toUser(found.payload, settings);
   };
 }
 
 /** Creates a function that returns the user of an ID token for a client (OpenID Connect); undefined if it is not valid. */
 export function createIdTokenVerifier(settings: IssuerSettings, options: KeyOptions) {
-  const { debug } = options;
-  const keys = createKeys(settings, options);
+  const verify = createSignatures(settings, options);
   return async (token: string, { clientId, nonce }: { readonly clientId: string; readonly nonce: string }) => {
-    const jose = await import('jose');
-    const getKey = await keys();
-    if (getKey === undefined || token.length > MAX_TOKEN) return undefined;
-    try {
-      const { payload } = await jose.jwtVerify(token, getKey, {
-        issuer: settings.issuer,
-        audience: clientId,
-        algorithms: ALGORITHMS,
-        clockTolerance: LEEWAY_SECONDS,
-        requiredClaims: ['exp'],
-      });
-      const user = payload[settings.userClaim];
-      return payload.nonce === nonce && typeof user === 'string' ? user : undefined;
-    } catch (error) {
-      debug(`an ID token was refused: ${describe(error, jose.errors.JOSEError)}`);
+    if (token.length > MAX_TOKEN) return undefined;
+    const found = await verify(token, clientId);
+    if ('reason' in found) {
+      options.debug(`an ID token was refused: ${found.reason}`);
       return undefined;
     }
+    const { payload } = found;
+    const user = payload[settings.userClaim];
+    return payload.nonce === nonce && typeof user === 'string' ? user : undefined;
   };
+}
+
+/** Returns a function that checks the signature of a token, for whom it was made, and its times. It never rejects. */
+function createSignatures({ issuer }: IssuerSettings, options: KeyOptions) {
+  const keys = createKeys(issuer, options);
+  return async (token: string, audience: string): Promise<JWTVerifyResult | { readonly reason: string }> => {
+    const { errors, jwtVerify } = await import('jose');
+    const wanted = {
+      issuer,
+      audience,
+      algorithms: ALGORITHMS,
+      clockTolerance: LEEWAY_SECONDS,
+      requiredClaims: ['exp'],
+    };
+    const check = async (read: FindKey): Promise<JWTVerifyResult> => {
+      try {
+        return await jwtVerify(token, read, wanted);
+      } catch (error) {
+        if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+        // The token has no `kid`, or several keys have the same.
+        for await (const key of error) {
+          const found = await jwtVerify(token, key, wanted).catch((fault: Error) => fault);
+          if (!(found instanceof errors.JWSSignatureVerificationFailed)) return orThrow(found);
+        }
+        throw new errors.JWSSignatureVerificationFailed();
+      }
+    };
+    try {
+      const known = await keys();
+      if (known === undefined) return { reason: 'the keys of the issuer cannot be read' };
+      return await check(known).catch(async (error: unknown) => {
+        const isUnknown = error instanceof errors.JWKSNoMatchingKey;
+        const newer = isUnknown ? await keys(COOLDOWN_MS) : undefined;
+        if (newer === undefined || newer === known) throw error;
+        return check(newer);
+      });
+    } catch (error) {
+      return { reason: describe(error, errors.JOSEError) };
+    }
+  };
+}
+
+function orThrow<T extends object>(found: T | Error): T {
+  if (found instanceof Error) throw found;
+  return found;
 }
 
 // Errors of the library name claims and headers, and never their values.
@@ -183,10 +210,13 @@ function decode(part: string): unknown {
   return orNothing((): unknown => JSON.parse(Buffer.from(part, 'base64url').toString('utf8')));
 }
 
-type GetKey = Parameters<typeof import('jose').jwtVerify>[1] & { reload(): Promise<void> };
+type FindKey = ReturnType<typeof import('jose').createLocalJWKSet>;
 
-/** Returns a function that finds the provider's keys: read on first use, kept while the provider is down. */
-function createKeys({ issuer }: IssuerSettings, { createFetch, debug }: KeyOptions): () => Promise<GetKey | undefined> {
+/**
+ * Returns a function that returns the provider's keys: read on first use, and again when they are older than `maxAge`. They
+ * are kept while the provider is down.
+ */
+function createKeys(issuer: string, { createFetch, debug }: KeyOptions) {
   const fetch = createFetch({
     url: issuer,
     anyOrigin: true,
@@ -194,43 +224,34 @@ function createKeys({ issuer }: IssuerSettings, { createFetch, debug }: KeyOptio
     timeoutMs: FETCH_MS,
     maxBytes: MAX_BYTES,
   });
-  let found: GetKey | undefined;
-  let reloaded = 0;
-  let failedAt = Number.NEGATIVE_INFINITY;
-  let finding: Promise<GetKey | undefined> | undefined;
-  const find = async (): Promise<GetKey | undefined> => {
+  let found: FindKey | undefined;
+  let triedAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+  const read = async (): Promise<void> => {
     try {
-      const { createRemoteJWKSet, customFetch } = await import('jose');
+      const { createLocalJWKSet } = await import('jose');
+      // Read again too: the keys may have moved.
       const url = addressOf(await readMetadata(issuer, fetch), 'jwks_uri', issuer);
-      const keys = createRemoteJWKSet(url, {
-        cooldownDuration: COOLDOWN_MS,
-        cacheMaxAge: Number.POSITIVE_INFINITY,
-        timeoutDuration: FETCH_MS,
-        [customFetch]: (target: string, init: RequestInit) => fetch(target, init),
-      });
-      await keys.reload();
-      reloaded = performance.now();
-      return keys as unknown as GetKey;
+      const response = await fetch(url.href, { headers: { accept: 'application/json' } });
+      if (!response.ok) {
+        await response.body?.cancel();
+        throw new Error(`its jwks_uri answered ${response.status}`);
+      }
+      found = createLocalJWKSet((await response.json()) as JSONWebKeySet);
     } catch (error) {
-      failedAt = performance.now();
-      debug(`the keys of ${issuer} cannot be read: ${(error as Error).message}`);
-      return undefined;
+      debug(
+        `the keys of ${issuer} cannot be read${found ? ', and stay as they are' : ''}: ${(error as Error).message}`,
+      );
     } finally {
-      finding = undefined;
+      triedAt = performance.now();
+      reading = undefined;
     }
   };
-  return async () => {
-    if (found === undefined) {
-      // A provider that is down is asked once a second.
-      if (performance.now() - failedAt < 1000) return undefined;
-      finding ??= find();
-      found = await finding;
-      return found;
-    }
-    if (performance.now() - reloaded > RELOAD_MS) {
-      reloaded = performance.now();
-      found.reload().catch((error: Error) => debug(`the keys of ${issuer} stay as they are: ${error.message}`));
-    }
+  return async (maxAge?: number): Promise<FindKey | undefined> => {
+    const age = performance.now() - triedAt;
+    if (age > (found === undefined ? RETRY_MS : (maxAge ?? RELOAD_MS))) reading ??= read();
+    // Keys that are merely old are read again in the background.
+    if (found === undefined || maxAge !== undefined) await reading;
     return found;
   };
 }

@@ -2,8 +2,8 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exportJWK, generateKeyPair } from 'jose';
-import { describe, expect } from 'vitest';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { createGuardedFetch } from '../../src/net/fetch.js';
 import { createVerifier } from '../../src/net/tokens.js';
 import { json, wield } from '../support/cli.js';
@@ -226,24 +226,33 @@ describe.concurrent('a user of a server', () => {
   });
 });
 
-describe.concurrent('keys of an identity provider', () => {
-  const settings = (issuer: string) => ({
-    issuer,
-    audience: undefined,
-    userClaim: 'sub',
-    groupsClaim: 'groups',
-    clientId: undefined,
-    scopes: [],
+const settings = (issuer: string) => ({
+  issuer,
+  audience: undefined,
+  userClaim: 'sub',
+  groupsClaim: 'groups',
+  clientId: undefined,
+  scopes: [],
+});
+const create = (...issuers: readonly string[]) =>
+  createVerifier({
+    issuers: issuers.map(settings),
+    audience: PUBLIC_URL,
+    expand: async (secret) => secret,
+    createFetch: createGuardedFetch,
+    debug: () => {},
   });
-  const create = (...issuers: readonly string[]) =>
-    createVerifier({
-      issuers: issuers.map(settings),
-      audience: PUBLIC_URL,
-      expand: async (secret) => secret,
-      createFetch: createGuardedFetch,
-      debug: () => {},
-    });
 
+const createKey = async (alg: string) => {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  return { privateKey, jwk: { ...(await exportJWK(publicKey)), alg } };
+};
+const signWith = async (issuer: string, key: Awaited<ReturnType<typeof createKey>>, more: object = {}) => {
+  const claims = { iss: issuer, aud: PUBLIC_URL, sub: 'ada', exp: Math.floor(Date.now() / 1000) + 300, ...more };
+  return new SignJWT(claims).setProtectedHeader({ alg: key.jwk.alg, typ: 'at+jwt' }).sign(key.privateKey);
+};
+
+describe.concurrent('keys of an identity provider', () => {
   spec('IDN-6', 'are its own: a token of one provider is not signed by the key of another', async () => {
     const [provider, other] = await Promise.all([createProvider(PUBLIC_URL), createProvider(PUBLIC_URL)]);
     const verify = create(provider.issuer, other.issuer);
@@ -276,6 +285,39 @@ describe.concurrent('keys of an identity provider', () => {
     expect(await verify(await provider.sign())).toMatchObject({ user: 'ada' });
   });
 
+  spec('IDN-6', 'may have no kid, if there are several of one algorithm', async () => {
+    const keys = await Promise.all([1, 2, 3].map(() => createKey('ES256')));
+    const provider = await listen((request, response) =>
+      sendJson(
+        response,
+        request.url === '/keys'
+          ? { keys: keys.slice(0, 2).map(({ jwk }) => jwk) }
+          : { issuer: provider.origin, jwks_uri: `${provider.origin}/keys` },
+      ),
+    );
+    const verify = create(provider.origin);
+    for (const key of keys.slice(0, 2))
+      expect(await verify(await signWith(provider.origin, key))).toMatchObject({ user: 'ada' });
+    // Each of them is checked as a single one is.
+    for (const wrong of [
+      await signWith(provider.origin, keys[2]!),
+      await signWith(provider.origin, keys[1]!, { aud: 'https://other.example.com' }),
+      await signWith(provider.origin, keys[0]!, { exp: 1 }),
+    ])
+      expect(await verify(wrong)).toMatchObject({ error: 'invalid_token' });
+  });
+
+  spec('IDN-6', 'are found by the second metadata document, if the first is a page', async () => {
+    const key = await createKey('RS256');
+    const provider = await listen((request, response) => {
+      if (request.url === '/keys') return sendJson(response, { keys: [key.jwk] });
+      if (request.url === '/.well-known/oauth-authorization-server')
+        return sendJson(response, { issuer: provider.origin, jwks_uri: `${provider.origin}/keys` });
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html>');
+    });
+    expect(await create(provider.origin)(await signWith(provider.origin, key))).toMatchObject({ user: 'ada' });
+  });
+
   spec('IDN-6', 'are not read without encryption, nor are secrets keys', async () => {
     const secret = Buffer.from('a-secret-that-is-published-by-mistake').toString('base64url');
     const odd = await listen((request, response) =>
@@ -286,7 +328,6 @@ describe.concurrent('keys of an identity provider', () => {
           : { issuer: odd.origin, jwks_uri: `${odd.origin}/keys` },
       ),
     );
-    const { SignJWT } = await import('jose');
     const claims = { iss: odd.origin, aud: PUBLIC_URL, sub: 'ada', exp: Math.floor(Date.now() / 1000) + 300 };
     const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'HS256', kid: 'key-1', typ: 'at+jwt' })
@@ -295,5 +336,28 @@ describe.concurrent('keys of an identity provider', () => {
     const { addressOf } = await import('../../src/net/metadata.js');
     const metadata = { jwks_uri: 'http://id.example.com/keys' };
     expect(() => addressOf(metadata, 'jwks_uri', 'https://id.example.com')).toThrow('needs https');
+  });
+});
+
+// Alone: the clock is that of all tests.
+describe('keys of an identity provider, a minute later', () => {
+  spec('IDN-6', 'are found again after they have moved', async () => {
+    const [before, after] = await Promise.all([createKey('ES256'), createKey('ES384')]);
+    let path = '/before';
+    const provider = await listen((request, response) => {
+      const key = request.url === path && (path === '/before' ? before : after);
+      if (key) return sendJson(response, { keys: [key.jwk] });
+      if (!request.url?.includes('openid')) return void response.writeHead(404).end();
+      sendJson(response, { issuer: provider.origin, jwks_uri: `${provider.origin}${path}` });
+    });
+    const verify = create(provider.origin);
+    const token = await signWith(provider.origin, after);
+    expect(await verify(await signWith(provider.origin, before))).toMatchObject({ user: 'ada' });
+    path = '/after';
+    expect(await verify(token)).toMatchObject({ error: 'invalid_token' });
+    const elapsed = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => elapsed + 61_000);
+    onTestFinished(() => clock.mockRestore());
+    expect(await verify(token)).toMatchObject({ user: 'ada' });
   });
 });
