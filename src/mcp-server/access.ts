@@ -50,8 +50,10 @@ export interface Refusal {
 
 /** Returns why a request is not allowed by its Host or Origin, else undefined. */
 export function checkHost(header: ReadHeader, { host, publicUrl }: AccessOptions): Refusal | undefined {
-  const requested = parseHost(header('host') ?? '');
-  if (requested === undefined || (requested.host !== publicUrl?.host && !isOwnHost(requested.hostname, host)))
+  const hostHeader = header('host') ?? '';
+  const requested = parseHost(hostHeader);
+  const isPublic = publicUrl !== undefined && parseHost(hostHeader, publicUrl.protocol)?.host === publicUrl.host;
+  if (requested === undefined || (!isPublic && !isOwnHost(requested.hostname, host)))
     return forbidden('Host header not allowed');
   const origin = header('origin');
   // Pages of other sites, and of other servers on this machine, must not reach this one.
@@ -133,8 +135,8 @@ function isSameServer(origin: URL | undefined, requested: URL): boolean {
 }
 
 // A name and a port: a proxy may read anything else differently.
-function parseHost(text: string): URL | undefined {
-  return /^[\w.:[\]-]+$/.test(text) ? parseUrl(`http://${text}`) : undefined;
+function parseHost(text: string, protocol = 'http:'): URL | undefined {
+  return /^[\w.:[\]-]+$/.test(text) ? parseUrl(`${protocol}//${text}`) : undefined;
 }
 
 function parseUrl(url: string): URL | undefined {

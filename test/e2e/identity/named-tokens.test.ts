@@ -279,6 +279,8 @@ describe.concurrent('users with named tokens', () => {
     expect(await statusOf({ ...token, host: 'wield.example.com' })).toBe(200);
     expect(await statusOf({ ...token, host: 'wield.example.com', origin: 'https://wield.example.com' })).toBe(200);
     expect(await statusOf({ ...token, host: `127.0.0.1:${port}`, origin: 'https://wield.example.com' })).toBe(200);
+    expect(await statusOf({ ...token, host: 'wield.example.com:443' })).toBe(200);
+    expect(await statusOf({ ...token, host: 'wield.example.com:80' })).toBe(403);
     expect(await statusOf({ ...token, host: 'other.example.com' })).toBe(403);
     expect(await statusOf({ ...token, host: 'other.example.com', 'x-forwarded-host': 'wield.example.com' })).toBe(403);
     expect(await statusOf({ ...token, host: 'wield.example.com', origin: 'https://evil.example.com' })).toBe(403);
