@@ -143,8 +143,11 @@ export interface Approvals {
   take(record: ApprovalRecord): Awaitable<StoredConsent | undefined>;
   /** Returns what a person has decided about exactly this call, and uses nothing up. */
   decisionOn(record: ApprovalRecord): Awaitable<'approved' | 'denied' | undefined>;
-  /** Stores a pending call; returns whether it was not pending before. Throws if it was denied before or cannot be stored. */
-  ask(record: ApprovalRecord): Awaitable<boolean>;
+  /**
+   * Stores a pending call; returns whether it was not pending before. Throws if it was denied before or cannot be stored;
+   * `flag` is what commands in the error need.
+   */
+  ask(record: ApprovalRecord, flag?: string): Awaitable<boolean>;
   /** Whether a call still waits for a decision. */
   isPending(id: string): Awaitable<boolean>;
   /** Approves all calls of this tool as it is now, by the same caller in the same directory. */

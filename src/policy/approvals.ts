@@ -79,8 +79,7 @@ export function createApprovalStore(options: ApprovalDirectoryOptions): LocalApp
   };
 }
 
-/** `flag`: what commands about them need. */
-export function createApprovals(storage: ApprovalStorage, key: () => string, flag = ''): ApprovalStore {
+export function createApprovals(storage: ApprovalStorage, key: () => string): ApprovalStore {
   const find = (id: string): Approval => {
     const found = storage.find(SHOWN, id).sort((a, b) => SHOWN.indexOf(a.state) - SHOWN.indexOf(b.state))[0];
     if (found === undefined) throw noApproval(id);
@@ -108,7 +107,7 @@ export function createApprovals(storage: ApprovalStorage, key: () => string, fla
   return {
     key,
     take: (record) => withIoError('the approval could not be used, so nothing ran', () => take(storage, record)),
-    ask: (record) =>
+    ask: (record, flag) =>
       withIoError(`${record.tool} needs approval, and the question could not be recorded`, () =>
         recordQuestion(storage, record, flag),
       ),
@@ -181,7 +180,7 @@ function toApprovedBy(by: AnsweredBy): Pick<StoredConsent, 'approvedBy'> {
 }
 
 // Returns whether it is new.
-function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord, flag: string): boolean {
+function recordQuestion(storage: ApprovalStorage, record: ApprovalRecord, flag = ''): boolean {
   const id = idOf(record);
   const known = storage.find(['pending', 'denied'], id);
   if (known.some((other) => other.record.binding !== record.binding)) throw sameId(record.tool);
@@ -232,7 +231,7 @@ function withIoError<T>(what: string, act: () => T): T {
 /** The error for an approval that does not exist. */
 export function noApproval(id: string): ToolError {
   return new ToolError('not_found', `no approval ${quoteOutside(id, 40)}: unknown, expired or already used`, {
-    hint: 'wield approvals list shows the ids (of a fleet: with --fleet URL); call the tool again to be asked again',
+    hint: 'wield approvals list shows the ids (of a server: with --server URL, of a fleet: with --fleet URL); call the tool again to be asked again',
   });
 }
 

@@ -118,12 +118,13 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
     }
   }
   if (approvals === undefined) throw needsApproval('pass `approve` to the call');
+  const flag = approvals.flag ?? (approvers.length === 0 ? '' : ' --server URL');
   const onPending = options.onPending && guardListener(options.onPending, world.debug);
   try {
-    await approvals.ask(record);
+    await approvals.ask(record, flag);
     if (onPending !== undefined) {
       onPending(id);
-      const { at, ...consent } = await waitForConsent(approvals, record, signal);
+      const { at, ...consent } = await waitForConsent(approvals, record, { flag, signal });
       onPending();
       decided(consent.by, at, consent.approvedBy);
       return consent;
@@ -134,7 +135,7 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
     throw error;
   }
   const who = approvers.length === 0 ? 'a person' : 'an approver';
-  const command = approveCommand(id, approvals.flag ?? (approvers.length === 0 ? '' : ' --server URL'));
+  const command = approveCommand(id, flag);
   throw needsApproval(`${who} can approve it with: ${command}; then repeat the same call`, command);
 }
 
@@ -165,14 +166,14 @@ const POLL_MS = 500;
 async function waitForConsent(
   approvals: Approvals,
   record: ApprovalRecord,
-  signal: AbortSignal,
+  { flag, signal }: { readonly flag: string; readonly signal: AbortSignal },
 ): Promise<StoredConsent> {
   for (;;) {
     await pauseUnlessAborted(POLL_MS, signal);
     if (signal.aborted) throw cancelled(record.tool, ' before it ran');
     const given = await approvals.take(record);
     if (given !== undefined) return given;
-    await approvals.ask(record);
+    await approvals.ask(record, flag);
   }
 }
 

@@ -86,8 +86,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
   return {
     approvals: {
       ...approvals,
-      async ask(record) {
-        const isNew = await approvals.ask(record);
+      async ask(record, flag) {
+        const isNew = await approvals.ask(record, flag);
         if (untold.delete(idOf(record)) || isNew) tell(record);
         return isNew;
       },

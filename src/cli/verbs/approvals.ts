@@ -2,7 +2,7 @@
 
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
-import { count, quoteOutside, spellOut } from '../../core/text.js';
+import { count, quoteOutside, quoteWord, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalAdmin, SuspendedProgram } from '../../node.js';
 import { toApprovalJson } from '../../policy/approval-json.js';
 import { approvalRows } from '../../policy/approval-text.js';
@@ -62,7 +62,10 @@ export const approvals: Verb = {
     const isAboutSessions = action === 'sessions' || action === 'clear';
     const lists = isAboutSessions ? 'sessions' : 'list';
     if (!WITHOUT_ID.includes(action) && id === undefined) {
-      throw usageError(`missing id; usage: wield approvals ${action} <id>`, `wield approvals ${lists} shows the ids`);
+      throw usageError(
+        `missing id; usage: wield approvals ${action} <id>`,
+        `wield approvals ${lists}${flagsOf(call)} shows the ids`,
+      );
     }
     if (isAboutSessions) return onLabels(call, action === 'clear' ? id : undefined);
     if (call.flags.has('server')) return act(call, openRemoteApprovals(call), action, id);
@@ -79,7 +82,7 @@ async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: 
   const programs = usesFleet(call) || call.flags.has('server') ? [] : held.programs.list();
   if (action === 'list') return list(call, store, programs);
   if (action === 'show') return show(call, store, await store.find(id));
-  if (action === 'revoke') assertStanding(await store.find(id));
+  if (action === 'revoke') assertStanding(call, await store.find(id));
   if (call.dryRun) return preview(call, store, await store.find(id), action);
   assertPerson(machine.insideCall, WHAT[action]!);
   if (action === 'approve' && call.flags.has('all-like-this'))
@@ -91,12 +94,22 @@ async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: 
   return printOutcome(call, store, denied, state === 'standing' ? 'revoked' : undefined);
 }
 
+// What names the same approvals in another command.
+function flagsOf({ flags }: VerbCall): string {
+  const given = ['server', 'token-file'].flatMap((name) => {
+    const value = flags.get(name);
+    return typeof value === 'string' ? [` --${name} ${quoteWord(value)}`] : [];
+  });
+  // Its address may contain a password.
+  return [...(flags.has('fleet') ? [' --fleet URL'] : []), ...given].join('');
+}
+
 const WHAT: Readonly<Record<string, string>> = { approve: 'approving', deny: 'refusing', revoke: 'revoking' };
 
-function assertStanding({ id, state }: Approval): void {
+function assertStanding(call: VerbCall, { id, state }: Approval): void {
   if (state === 'standing') return;
   throw new ToolError('conflict', `${id} is ${state}, and not a standing approval`, {
-    hint: `wield approvals deny ${id} denies the call`,
+    hint: `wield approvals deny ${id}${flagsOf(call)} denies the call`,
   });
 }
 
@@ -105,11 +118,8 @@ function preview(call: VerbCall, store: ApprovalAdmin, approval: Approval, actio
   return report(call, { dryRun: true, approval: toApprovalJson(approval) }, text);
 }
 
-async function list(
-  { terminal, json }: VerbCall,
-  store: ApprovalAdmin,
-  programs: readonly SuspendedProgram[],
-): Promise<number> {
+async function list(call: VerbCall, store: ApprovalAdmin, programs: readonly SuspendedProgram[]): Promise<number> {
+  const { terminal, json } = call;
   const found = await store.list();
   if (json) return printJson(terminal, { ok: true, approvals: found.map(toApprovalJson) });
   if (found.length === 0) terminal.out('No pending approvals.\n');
@@ -130,7 +140,7 @@ async function list(
       ]);
     printTable(terminal, ['ID', 'STATE', 'TOOL', 'CALLER', 'UNTIL', 'INPUT'], rows);
     if (found.some(({ state }) => state === 'standing'))
-      terminal.out('\n  wield approvals revoke ID takes back a standing approval.\n');
+      terminal.out(`\n  wield approvals revoke ID${flagsOf(call)} takes back a standing approval.\n`);
   }
   return 0;
 }
@@ -169,7 +179,7 @@ function printOutcome(
 ): number {
   const next: Readonly<Record<string, string>> = {
     approved: '  The next call with exactly this input runs once.\n',
-    standing: `  wield approvals revoke ${approval.id} takes it back.\n`,
+    standing: `  wield approvals revoke ${approval.id}${flagsOf(call)} takes it back.\n`,
   };
   const text = formatApproval(store, approval, state) + (next[state] ?? '');
   return report(call, { approval: { ...toApprovalJson(approval), state } }, text);

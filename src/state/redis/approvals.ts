@@ -35,7 +35,7 @@ export function createSharedApprovals(keyspace: RedisKeyspace): Approvals & Appr
       let result: T;
       let thrown: unknown;
       try {
-        result = rule(createApprovals(copy.approvals, key, flag));
+        result = rule(createApprovals(copy.approvals, key));
       } catch (error) {
         thrown = error;
       }
@@ -56,7 +56,7 @@ export function createSharedApprovals(keyspace: RedisKeyspace): Approvals & Appr
     flag,
     key,
     take: (record) => decide((store) => store.take(record)),
-    ask: (record) => decide((store) => store.ask(record)),
+    ask: (record) => decide((store) => store.ask(record, flag)),
     decisionOn: (record) => decide((store) => store.decisionOn(record)),
     isPending: (id) => decide((store) => store.isPending(id)),
     always: (record) => decide((store) => store.always(record)),

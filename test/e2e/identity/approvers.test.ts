@@ -51,6 +51,7 @@ describe.concurrent('approvers', () => {
 
     const approved = json(await approvalsAs(url, 'ada', ['approve', waiting.approval, '--json']));
     expect(approved.approval).toMatchObject({ state: 'approved', approvedBy: 'ada' });
+    expect((await approvalsAs(url, 'ada', ['show', '0123456789abcdef'])).stderr).toContain('--server URL');
     expect((await callRaw(url, asUser('bob'), 'deploy', { text: 'one', password: 'hunter2hunter2' })).text).toContain(
       'ran deploy one',
     );
@@ -61,12 +62,15 @@ describe.concurrent('approvers', () => {
       state: 'denied',
       deniedBy: 'kim',
     });
-    expect((await callRaw(url, asUser('bob'), 'deploy', { text: 'two' })).text).toContain('not today');
+    const refused = await callRaw(url, asUser('bob'), 'deploy', { text: 'two' });
+    expect(refused.text).toContain('not today');
+    expect(refused.text).toContain(`wield approvals approve ${other.approval} --server URL`);
 
     const third = await callRaw(url, asUser('bob'), 'deploy', { text: 'three' });
     const standing = json(await approvalsAs(url, 'ada', ['approve', third.approval, '--always', '--json']));
     expect(standing.approval).toMatchObject({ state: 'standing', approvedBy: 'ada' });
     expect((await callRaw(url, asUser('bob'), 'deploy', { text: 'four' })).text).toContain('ran deploy four');
+    expect((await approvalsAs(url, 'ada', [])).stdout).toContain(`wield approvals revoke ID --server ${url} takes`);
     const revoked = json(await approvalsAs(url, 'ada', ['revoke', standing.approval.id, '--json']));
     expect(revoked.approval.state).toBe('revoked');
     expect((await callRaw(url, asUser('bob'), 'deploy', { text: 'five' })).isError).toBe(true);
