@@ -1,5 +1,6 @@
 // Reads the recipes of a justfile without evaluating anything.
 
+import { isPlainWord, VALUE } from '../shared/shell-text.js';
 import type { LeftOut } from '../shared/task-file.js';
 
 export interface JustParameter {
@@ -8,7 +9,7 @@ export interface JustParameter {
   readonly fallback: string | undefined;
   readonly isList: boolean;
   readonly isRequired: boolean;
-  /** Whether its value never becomes text of a shell, because it is quoted, an argument or a variable. */
+  /** Whether its value certainly never becomes text of a shell, because it is quoted, an argument or a variable. */
   readonly isQuoted: boolean;
 }
 
@@ -28,7 +29,7 @@ export interface Justfile {
   readonly unlisted: readonly Pick<Recipe, 'name' | 'runs'>[];
   readonly leftOut: readonly LeftOut[];
   /** Imports and modules. */
-  readonly others: readonly { readonly name: string; readonly line: number }[];
+  readonly others: readonly { readonly kind: string; readonly name: string; readonly line: number }[];
 }
 
 interface Attributes {
@@ -54,8 +55,8 @@ type Parameter = Omit<JustParameter, 'isQuoted'>;
 const HEADER = /^@?([A-Za-z_][A-Za-z0-9_-]*)(?=[\s:])/;
 
 export function readJustfile(text: string): Justfile {
-  const drafts = new Map<string, Draft>();
-  const others: { name: string; line: number }[] = [];
+  const drafts = new Map<string, Draft[]>();
+  const others: { kind: string; name: string; line: number }[] = [];
   let comment: string | undefined;
   let attributes: Attributes = { names: new Set() };
   let current: Draft | undefined;
@@ -79,45 +80,62 @@ export function readJustfile(text: string): Justfile {
       continue;
     }
     if (line.startsWith('[')) {
-      readAttributes(line, attributes);
+      const start = index;
+      index = skipValue(lines, start);
+      readAttributes(joinLines(lines.slice(start, index + 1)), attributes);
       continue;
     }
     current = undefined;
-    const other = /^(?:import|mod)\??\s+(.+)$/.exec(line);
+    const other = /^(import|mod)\??\s+(.+)$/.exec(line);
     if (other !== null && !/^(?:import|mod)\s*:/.test(line))
-      others.push({ name: other[1]!.replace(/['"]/g, ''), line: index + 1 });
+      others.push({ kind: other[1]!, name: other[2]!.replace(/['"]/g, ''), line: index + 1 });
     // An assignment, a setting or an alias may go on over several lines in triple quotes, backticks or brackets.
     else if (isDeclaration(line)) index = skipValue(lines, index);
     else {
       const name = HEADER.exec(line)?.[1];
       if (name !== undefined) {
         const start = index;
-        let header = line;
-        while (/\\$/.test(header) && index + 1 < lines.length)
-          header = `${header.slice(0, -1)} ${lines[++index]!.trim()}`;
+        index = skipValue(lines, index);
+        const header = joinLines(lines.slice(start, index + 1));
         const parameters = readParameters(header.slice(header.indexOf(name) + name.length));
         current = { name, line: start + 1, about: attributes.doc ?? comment, attributes, parameters, header, body: [] };
-        // The same recipe for several systems.
-        if (!drafts.has(name)) drafts.set(name, current);
+        // The same recipe for several systems, or declared again; which one runs is not judged.
+        drafts.set(name, [...(drafts.get(name) ?? []), current]);
       }
     }
     next();
   }
-  return { ...toRecipes([...drafts.values()]), others };
+  const isShell = !/^quote\s*\(|^set\s+shell\b/m.test(text.replace(POSIX_SHELL, ''));
+  const imports = others.some(({ kind }) => kind === 'import');
+  return { ...toRecipes([...drafts.values()], { isShell, imports }), others };
 }
 
-function toRecipes(drafts: readonly Draft[]): Omit<Justfile, 'others'> {
+// Settings of a shell that reads quotes as `quote()` writes them.
+const POSIX_SHELL = /^set\s+shell\s*:=\s*\[\s*(['"])(?:\/\w+\/)*(?:ba|da|z)?sh\1\s*,\s*(['"])-[a-z]*c\2\s*,?\s*\]/gm;
+
+/** What the rest of a file says about its recipes. */
+interface Context {
+  /** Whether lines are for a POSIX shell, and `quote` is the function of just. */
+  readonly isShell: boolean;
+  /** Whether other files can change settings, and declare a recipe for this system. */
+  readonly imports: boolean;
+}
+
+function toRecipes(declared: readonly Draft[][], context: Context): Omit<Justfile, 'others'> {
   const recipes: Recipe[] = [];
   const leftOut: LeftOut[] = [];
   const unlisted: Pick<Recipe, 'name' | 'runs'>[] = [];
-  for (const { name, line, about, attributes, parameters, header, body } of drafts) {
-    const runs = [header, ...body].join('\n');
+  for (const drafts of declared) {
+    const { name, line, about, attributes, parameters } = drafts.at(-1)!;
+    const runs = drafts.flatMap(({ header, body }) => [header, ...body]).join('\n');
     unlisted.push({ name, runs });
-    if (name.startsWith('_') || attributes.names.has('private')) continue;
+    const has = (attribute: string): boolean => drafts.some((one) => one.attributes.names.has(attribute));
+    if (name.startsWith('_') || has('private')) continue;
     if (parameters === undefined) leftOut.push({ name, why: 'its parameters cannot be read' });
-    else if (attributes.names.has('confirm')) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
-    else if (attributes.names.has('arg'))
-      leftOut.push({ name, why: 'it has options ([arg]), which are not supported' });
+    else if (new Set(drafts.map((one) => JSON.stringify(one.parameters))).size > 1)
+      leftOut.push({ name, why: 'it is declared several times, with other parameters' });
+    else if (has('confirm')) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
+    else if (has('arg')) leftOut.push({ name, why: 'it has options ([arg]), which are not supported' });
     else {
       recipes.push({
         name,
@@ -125,20 +143,32 @@ function toRecipes(drafts: readonly Draft[]): Omit<Justfile, 'others'> {
         about,
         group: attributes.group,
         runs,
-        parameters: parameters.map((one) => ({ ...one, isQuoted: isQuoted(one.name, header, body.join('\n')) })),
+        parameters: parameters.map((one) => ({ ...one, isQuoted: isQuoted(one.name, drafts, context) })),
       });
     }
   }
   return { recipes, unlisted, leftOut };
 }
 
-// A value is text of the shell where it is interpolated without quote(). Dependencies and defaults may do so as well.
-function isQuoted(name: string, header: string, body: string): boolean {
-  const uses = [...body.matchAll(/\{\{([\s\S]*?)\}\}/g)].map((match) => match[1]!);
+// Other attributes choose the system that a recipe is for, or another interpreter.
+const PLAIN_ATTRIBUTES = ['doc', 'group', 'positional-arguments', 'no-cd', 'no-exit-message', 'working-directory'];
+
+// Whether a value certainly does not become text of a shell: it is not interpolated, or with quote() as a word of its own.
+// Dependencies, defaults and other declarations may do so as well.
+function isQuoted(name: string, [draft, ...others]: readonly Draft[], { isShell, imports }: Context): boolean {
+  if (draft === undefined || others.length > 0) return false;
+  const { attributes, header } = draft;
+  const body = draft.body.join('\n');
+  const isPlain = [...attributes.names].every((attribute) => PLAIN_ATTRIBUTES.includes(attribute));
   const mention = new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'g');
-  if ((header.match(mention) ?? []).length > 1) return false;
-  const quoted = new RegExp(`^\\s*quote\\(\\s*${name}\\s*\\)\\s*$`);
-  return uses.every((use) => use.match(mention) === null || quoted.test(use));
+  if (!isPlain || (header.match(mention) ?? []).length > 1) return false;
+  const text = body.replace(/\{\{\s*quote\(\s*([\w-]+)\s*\)\s*\}\}/g, (_, of) => (of === name ? VALUE : 'x'));
+  // A string in an expression may contain braces.
+  const unclear = text.replace(/\{\{[^{}'"`]*\}\}/g, (use) => (use.match(mention) === null ? '' : use));
+  if (unclear.includes('{{')) return false;
+  if (!text.includes(VALUE)) return true;
+  const lines = text.split(/(?<!\\)\n/).filter((line) => line.includes(VALUE));
+  return isShell && !imports && !/^\s*#!/.test(body) && lines.every(isPlainWord);
 }
 
 function readAttributes(line: string, into: Attributes): void {
@@ -159,7 +189,11 @@ function isDeclaration(line: string): boolean {
   );
 }
 
-// Returns the index of the last line of a value.
+function joinLines(lines: readonly string[]): string {
+  return lines.map((line) => line.trim().replace(/\\$/, '')).join(' ');
+}
+
+// Returns the index of the last line of a value, a header or attributes.
 function skipValue(lines: readonly string[], start: number): number {
   let index = start;
   let rest = lines[index]!;
@@ -175,8 +209,9 @@ function skipValue(lines: readonly string[], start: number): number {
 }
 
 function count(text: string, pattern: RegExp): number {
-  // Brackets in quotes do not count.
-  return (text.replace(/'[^'\n]*'|"(?:[^"\\\n]|\\.)*"|`[^`\n]*`/g, '').match(pattern) ?? []).length;
+  // Brackets in quotes and comments do not count.
+  const bare = text.replace(/'[^'\n]*'|"(?:[^"\\\n]|\\.)*"|`[^`\n]*`/g, '').replace(/#.*/g, '');
+  return (bare.match(pattern) ?? []).length;
 }
 
 const NAME = /^([+*]?)(\$?)([A-Za-z_][A-Za-z0-9_-]*)/;
