@@ -7,7 +7,7 @@ import type { Finding } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
 import type { TextFile } from '../shared/root-file.js';
 import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
-import { ARGS, describeTask } from '../shared/task-input.js';
+import { ARGS, describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 import { parseObject, parseYamlTasks, readTable } from '../shared/task-text.js';
 
 export function createPackageJsonFormat(): Format {
@@ -54,15 +54,24 @@ function isHook(name: string, scripts: Record<string, unknown>): boolean {
   return of !== undefined && Object.hasOwn(scripts, of);
 }
 
-type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun';
+type Program = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
-// All but npm pass everything after the name of the script on to it.
-function toCommand(manager: Manager, script: string): Pick<Task, 'argv' | 'input' | 'endOfOptions'> {
-  if (manager === 'npm') return { argv: ['npm', 'run', script, { param: 'args' }], input: ARGS, endOfOptions: true };
-  return { argv: [manager, 'run', script, { param: 'args', allowDash: true }], input: ARGS };
+interface Manager {
+  readonly program: Program;
+  /** Whether it passes everything after the name of a script on to it: not npm, and not pnpm before version 7. */
+  readonly passesOptions: boolean;
 }
 
-const LOCK_FILES: readonly (readonly [file: string, manager: Manager])[] = [
+function toCommand({ program, passesOptions }: Manager, script: string): Pick<Task, 'argv' | 'input' | 'endOfOptions'> {
+  if (program === 'npm') return { argv: ['npm', 'run', script, { param: 'args' }], input: ARGS, endOfOptions: true };
+  return {
+    argv: [program, 'run', script, { param: 'args', allowDash: passesOptions }],
+    // pnpm 7 and 8 put arguments into the text of a shell, in double quotes (TSK-6); which version runs is not known.
+    input: program === 'pnpm' ? PLAIN_ARGS : ARGS,
+  };
+}
+
+const LOCK_FILES: readonly (readonly [file: string, program: Program])[] = [
   ['pnpm-lock.yaml', 'pnpm'],
   ['yarn.lock', 'yarn'],
   ['bun.lock', 'bun'],
@@ -71,18 +80,30 @@ const LOCK_FILES: readonly (readonly [file: string, manager: Manager])[] = [
   ['npm-shrinkwrap.json', 'npm'],
 ];
 
+function findManager(source: TaskSource, { packageManager }: Record<string, unknown>): Manager {
+  const [, declared, version] = /^(npm|pnpm|yarn|bun)(?:@(\d*)|$)/.exec(String(packageManager ?? '')) ?? [];
+  const { program, lock } = findProgram(source, declared as Program | undefined);
+  if (program !== 'pnpm') return { program, passesOptions: program !== 'npm' };
+  // Version 7 writes 5.4.
+  const format = /^lockfileVersion: *['"]?(\d+(?:\.\d+)?)/m.exec(source.read(lock ?? '')?.text ?? '')?.[1];
+  return { program, passesOptions: Number(version) >= 7 || Number(format) >= 5.4 };
+}
+
 // By the nearest lock file; `packageManager` decides if there are several, or none.
-function findManager({ has, depth }: TaskSource, document: Record<string, unknown>): Manager {
-  const declared = /^(npm|pnpm|yarn|bun)(?:@|$)/.exec(String(document.packageManager ?? ''))?.[1] as
-    | Manager
-    | undefined;
+function findProgram(
+  { has, depth }: TaskSource,
+  declared: Program | undefined,
+): { readonly program: Program; readonly lock?: string | undefined } {
   for (let up = 0; up <= depth; up++) {
-    const found = new Set(LOCK_FILES.filter(([file]) => has('../'.repeat(up) + file)).map(([, manager]) => manager));
-    if (declared !== undefined && (found.has(declared) || found.size > 1)) return declared;
+    const found = new Map(
+      LOCK_FILES.map(([file, program]) => [program, '../'.repeat(up) + file] as const).filter(([, lock]) => has(lock)),
+    );
+    if (declared !== undefined && (found.has(declared) || found.size > 1))
+      return { program: declared, lock: found.get(declared) };
     const [first] = found;
-    if (first !== undefined) return first;
+    if (first !== undefined) return { program: first[0], lock: first[1] };
   }
-  return declared ?? 'npm';
+  return { program: declared ?? 'npm' };
 }
 
 const MAX_MEMBERS = 200;
@@ -93,7 +114,7 @@ function findMembers(
   manager: Manager,
 ): { readonly members: readonly TextFile[]; readonly findings: readonly Finding[] } {
   const declared =
-    manager === 'pnpm' ? readPnpmWorkspace(source) : isRecord(workspaces) ? workspaces.packages : workspaces;
+    manager.program === 'pnpm' ? readPnpmWorkspace(source) : isRecord(workspaces) ? workspaces.packages : workspaces;
   const patterns = Array.isArray(declared) ? declared.filter((one) => typeof one === 'string').map(normalize) : [];
   const excluded = patterns.filter((one) => one.startsWith('!')).map((one) => compileGlob(normalize(one.slice(1))));
   const findings: Finding[] = [];

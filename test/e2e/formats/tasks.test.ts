@@ -157,7 +157,9 @@ describe.concurrent('files of tasks', () => {
     const cases: [files: Record<string, string>, declared: string | undefined, argv: string[]][] = [
       [{}, undefined, ['npm', 'run', 'build', '--', '-a']],
       [{ 'package-lock.json': '' }, 'pnpm@9.0.0', ['npm', 'run', 'build', '--', '-a']],
-      [{ 'pnpm-lock.yaml': '' }, undefined, ['pnpm', 'run', 'build', '-a']],
+      [{ 'pnpm-lock.yaml': "lockfileVersion: '9.0'\n" }, undefined, ['pnpm', 'run', 'build', '-a']],
+      [{ 'pnpm-lock.yaml': 'lockfileVersion: 5.4\n' }, undefined, ['pnpm', 'run', 'build', '-a']],
+      [{ 'pnpm-lock.yaml': '' }, 'pnpm@7.0.0', ['pnpm', 'run', 'build', '-a']],
       [{ 'yarn.lock': '' }, undefined, ['yarn', 'run', 'build', '-a']],
       [{ 'bun.lock': '' }, undefined, ['bun', 'run', 'build', '-a']],
       [{ 'yarn.lock': '', 'package-lock.json': '' }, 'npm@10.1.0', ['npm', 'run', 'build', '--', '-a']],
@@ -174,6 +176,26 @@ describe.concurrent('files of tasks', () => {
     );
     expect(await nested.plan('npm-apps-web-build', {})).toEqual(['pnpm', 'run', 'build']);
   });
+
+  spec(
+    'TSK-4 TSK-6 TSK-8',
+    'passes words only to pnpm, and options only if it is certainly not older than 7',
+    async () => {
+      const codesOf = async (files: Record<string, string>, packageManager?: string): Promise<unknown[]> => {
+        const text = JSON.stringify({ scripts: { hello: 'echo' }, packageManager });
+        const toolbox = createTasks({ ...files, 'package.json': text }, '["package.json"]').toolbox();
+        const given = ['two words', '$(id)', '"', '`id`', '--help', '--x=$(id)'];
+        return Promise.all(given.map(async (one) => (await toolbox.call('npm-hello', { args: [one] })).error?.code));
+      };
+      const bad = 'invalid_input';
+      const lock = (version: string): Record<string, string> => ({ 'pnpm-lock.yaml': `lockfileVersion: ${version}\n` });
+      expect(await codesOf(lock("'6.0'"))).toEqual([undefined, bad, bad, bad, undefined, bad]);
+      for (const old of [lock('5.3'), { 'pnpm-lock.yaml': '' }])
+        expect(await codesOf(old)).toEqual([undefined, bad, bad, bad, bad, bad]);
+      expect(await codesOf({}, 'pnpm@6.35.1')).toEqual([undefined, bad, bad, bad, bad, bad]);
+      expect(await codesOf({ 'yarn.lock': '' })).toEqual(Array(6).fill(undefined));
+    },
+  );
 
   spec('TSK-8 TSK-5', 'offers the scripts of workspaces, which run in their directories', async () => {
     const member = (name: string): string => JSON.stringify({ name, scripts: { test: 'pwd' } });
