@@ -5,8 +5,9 @@ import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
+import { isPlainWord, VALUE } from '../shared/shell-text.js';
 import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
-import { ARGS, describeTask, toVariable } from '../shared/task-input.js';
+import { ARGS, describeTask, PLAIN_ARGS, toVariable } from '../shared/task-input.js';
 import { parseYamlTasks, readTable } from '../shared/task-text.js';
 
 const STEMS = ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml'];
@@ -24,11 +25,12 @@ function parse(text: string, file: string): Tasks {
   const document = parseYamlTasks(text, file);
   if (!isRecord(document))
     throw new ToolError('invalid_definition', 'must be a mapping', { hint: 'write tasks: below version: "3"' });
+  const args = isPlain(document) ? ARGS : PLAIN_ARGS;
   const found = readTable(document.tasks, (name, value) => {
     const body = isRecord(value) ? value : { cmds: value };
     if (body.internal === true) return undefined;
     if (name.includes('*')) return 'a pattern, not a name';
-    return body.prompt === undefined ? toTask(name, body) : 'it asks for confirmation at a terminal';
+    return body.prompt === undefined ? toTask(name, body, args) : 'it asks for confirmation at a terminal';
   });
   const includes = isRecord(document.includes) ? Object.keys(document.includes) : [];
   return {
@@ -45,8 +47,23 @@ function parse(text: string, file: string): Tasks {
   };
 }
 
+// Task quotes CLI_ARGS for a shell, and all tasks that a call runs can use them: each use must certainly be outside of quotes.
+function isPlain(document: Record<string, unknown>): boolean {
+  const commands = Object.values(isRecord(document.tasks) ? document.tasks : {}).flatMap((body) => {
+    const listed = isRecord(body) ? (body.cmds ?? body.cmd) : body;
+    return [listed].flat().map((one: unknown) => (isRecord(one) ? one.cmd : one));
+  });
+  const plain = commands
+    .filter((one) => typeof one === 'string')
+    .map((one) => one.replaceAll(/\{\{\s*\.CLI_ARGS\s*\}\}/g, VALUE))
+    .filter((one) => one.includes(VALUE) && isPlainWord(one))
+    .reduce((sum, one) => sum + one.split(VALUE).length - 1, 0);
+  const all = JSON.stringify(document).split('CLI_ARGS').length - 1;
+  return document.includes === undefined && plain === all;
+}
+
 // Variables that a task requires, and those that it gives a default, are parameters; `args` is what CLI_ARGS contains.
-function toTask(name: string, body: Record<string, unknown>): Task {
+function toTask(name: string, body: Record<string, unknown>, args: typeof ARGS | typeof PLAIN_ARGS): Task {
   const required = requiredOf(body.requires);
   const optional = Object.entries(isRecord(body.vars) ? body.vars : {}).flatMap(([variable, value]) =>
     typeof value === 'string' &&
@@ -73,7 +90,7 @@ function toTask(name: string, body: Record<string, unknown>): Task {
       type: 'object',
       properties: {
         ...Object.fromEntries(variables.map((variable) => [variable, required.get(variable) ?? toVariable()])),
-        ...(takesArgs ? ARGS.properties : {}),
+        ...(takesArgs ? args.properties : {}),
       },
       required: variables.filter((variable) => required.has(variable)),
     },

@@ -54,7 +54,7 @@ tasks:
         'left out: ask: it asks for confirmation at a terminal',
       ],
     });
-    expect(await workspace.plan('task-build', { args: ['-v', '$x'] })).toEqual(['task', 'build', '--', '-v', '$x']);
+    expect(await workspace.plan('task-build', { args: ['-v', 'x'] })).toEqual(['task', 'build', '--', '-v', 'x']);
     expect(await workspace.plan('task-ship', { VERSION: '1.0', ENV: 'dev' })).toEqual([
       'task',
       'ship',
@@ -69,6 +69,33 @@ tasks:
       expect(await codeOf(workspace, 'task-ship', { VERSION, ENV })).toBe('invalid_input');
     const broken = createTasks({ 'Taskfile.yml': 'tasks:\n  a: [\n' }, '["Taskfile.yml"]');
     expect((await read(broken)).problems).toEqual([expect.stringContaining('is not valid YAML')]);
+  });
+
+  spec('TSK-11 TSK-6', 'CLI_ARGS of Task may be any text only where they certainly stay words', async () => {
+    const withTasks = (tasks: string, rest = ''): string => `version: '3'\n${rest}tasks:\n${tasks}`;
+    const plain = '  say: { cmds: [\'echo {{.CLI_ARGS}} "x"\'] }\n';
+    const codeWith = (text: string, args: string[]): Promise<string | undefined> =>
+      codeOf(createTasks({ 'Taskfile.yml': text }, '["Taskfile.yml"]'), 'task-say', { args });
+    for (const text of [
+      withTasks(plain),
+      withTasks('  say: echo --all={{ .CLI_ARGS }}\n'),
+      withTasks('  say:\n    cmds:\n      - task: other\n      - cmd: echo {{.CLI_ARGS}}\n  other: [a]\n'),
+    ])
+      expect([text, await codeWith(text, ['$(id)', "it's", '-v'])]).toEqual([text, undefined]);
+    for (const text of [
+      withTasks(`  say: { cmds: ['echo "{{.CLI_ARGS}}"'] }\n`),
+      withTasks(`  say: { cmds: ["echo '{{.CLI_ARGS}}'"] }\n`),
+      withTasks('  say: { cmds: [\'echo {{join " " .CLI_ARGS_LIST}} {{.CLI_ARGS}}\'] }\n'),
+      withTasks("  say: { cmds: ['sh -c {{.CLI_ARGS}}'] }\n"),
+      withTasks('  say:\n    cmds:\n      - |\n        cat <<EOF\n        {{.CLI_ARGS}}\n        EOF\n'),
+      withTasks("  say: { vars: { A: '{{.CLI_ARGS}}' }, cmds: ['echo {{.A}}'] }\n"),
+      withTasks(`${plain}  other: { cmds: ['echo "{{.CLI_ARGS}}"'] }\n`),
+      withTasks(plain, "vars: { A: '{{.CLI_ARGS}}' }\n"),
+      withTasks(plain, 'includes: { docs: ./docs }\n'),
+    ]) {
+      expect([text, await codeWith(text, ['$(id)'])]).toEqual([text, 'invalid_input']);
+      expect([text, await codeWith(text, ['-v', 'two words'])]).toEqual([text, undefined]);
+    }
   });
 
   spec('TSK-11 TSK-6', 'deno.json', async () => {
