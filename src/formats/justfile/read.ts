@@ -153,7 +153,7 @@ function toRecipes(declared: readonly Draft[][], context: Context): Omit<Justfil
 // Other attributes choose the system that a recipe is for, or another interpreter.
 const PLAIN_ATTRIBUTES = ['doc', 'group', 'positional-arguments', 'no-cd', 'no-exit-message', 'working-directory'];
 
-// Whether a value certainly does not become text of a shell: it is not interpolated, or with quote() as a word of its own.
+// Whether a value certainly does not become text of a shell, since it is not interpolated, or with quote() as a word of its own.
 // Dependencies, defaults and other declarations may do so as well.
 function isQuoted(name: string, [draft, ...others]: readonly Draft[], { isShell, imports }: Context): boolean {
   if (draft === undefined || others.length > 0) return false;

@@ -2,7 +2,7 @@
 
 import type { Format } from '../../core/format.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { quoteOutside } from '../../core/text.js';
+import { listSome, quoteOutside } from '../../core/text.js';
 import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { describeTask, SHELL_SAFE, SHELL_SAFE_NOTE, toVariable } from '../shared/task-input.js';
 import { readMakefile, type Target } from './read.js';
@@ -17,9 +17,9 @@ export function createMakefileFormat(): Format {
 }
 
 function parse(text: string): Tasks {
-  const { targets, unlisted, variables, programs, leftOut, includes } = readMakefile(text);
+  const { targets, unlisted, variables, settable, leftOut, includes } = readMakefile(text);
   return {
-    tasks: targets.map((target) => toTask(target, variables, programs)),
+    tasks: targets.map((target) => toTask(target, variables, settable)),
     leftOut,
     unlisted,
     findings:
@@ -35,30 +35,16 @@ function parse(text: string): Tasks {
   };
 }
 
-// Variables that change what make itself does.
-const OF_MAKE = [
-  'SHELL',
-  'MAKE',
-  'MAKEFLAGS',
-  'MAKEFILES',
-  'MAKEFILE_LIST',
-  'MAKECMDGOALS',
-  'MFLAGS',
-  'GNUMAKEFLAGS',
-  'CURDIR',
-  'VPATH',
-];
-
-// Parameters are variables with a default (`NAME ?= value`) that the recipe uses, but not as a program.
-function toTask(target: Target, variables: ReadonlyMap<string, string>, programs: ReadonlySet<string>): Task {
+// Parameters are variables with a default (`NAME ?= value`) that the recipe uses.
+function toTask(target: Target, variables: ReadonlyMap<string, string>, settable: ReadonlySet<string>): Task {
   const { name, line, about, recipe, runs } = target;
   const used = [...variables.keys()].filter(
-    (variable) =>
-      new RegExp(`\\$[({]${variable}[)}]`).test(recipe) && !programs.has(variable) && !OF_MAKE.includes(variable),
+    (variable) => settable.has(variable) && new RegExp(`\\$[({]${variable}[)}]`).test(recipe),
   );
   const description = describeTask(about, `make ${name}`);
+  if (used.length === 0 && settable.size === 0) return { name, line, runs, description, argv: ['make', name] };
   if (used.length === 0)
-    return { name, line, runs, description, argv: ['make', name, { param: 'args' }], input: assignments(programs) };
+    return { name, line, runs, description, argv: ['make', name, { param: 'args' }], input: assignments(settable) };
   return {
     name,
     line,
@@ -75,7 +61,7 @@ function toTask(target: Target, variables: ReadonlyMap<string, string>, programs
 }
 
 // Other arguments of make are options and targets, with which anything runs.
-function assignments(programs: ReadonlySet<string>): JsonSchema {
+function assignments(settable: ReadonlySet<string>): JsonSchema {
   return {
     type: 'object',
     properties: {
@@ -83,10 +69,9 @@ function assignments(programs: ReadonlySet<string>): JsonSchema {
         type: 'array',
         items: {
           type: 'string',
-          pattern: SHELL_SAFE.replace('^(?:', '^[A-Za-z_][A-Za-z0-9_]*=(?:'),
-          not: { pattern: `^(?:${[...OF_MAKE, ...programs].join('|')})=` },
+          pattern: SHELL_SAFE.replace('^(?:', `^(?:${[...settable].join('|')})=(?:`),
         },
-        description: `Variables, each NAME=value: ${SHELL_SAFE_NOTE}`,
+        description: `Variables, each NAME=value: ${listSome([...settable], String)}; ${SHELL_SAFE_NOTE}`,
       },
     },
   };

@@ -1,6 +1,7 @@
 // Reads the targets and variables of a Makefile without evaluating anything.
 
 import type { LeftOut } from '../shared/task-file.js';
+import { createVariables } from './variables.js';
 
 /** A target that is a task. */
 export interface Target {
@@ -19,8 +20,8 @@ export interface Makefile {
   readonly unlisted: readonly Pick<Target, 'name' | 'runs'>[];
   /** Variables with `?=` and their values. */
   readonly variables: ReadonlyMap<string, string>;
-  /** Variables that recipes use as the program of a command. */
-  readonly programs: ReadonlySet<string>;
+  /** Variables that may be set: the file gives them a value, and uses them as arguments of programs only. */
+  readonly settable: ReadonlySet<string>;
   readonly leftOut: readonly LeftOut[];
   readonly includes: readonly { readonly name: string; readonly line: number }[];
 }
@@ -43,7 +44,7 @@ export function readMakefile(text: string): Makefile {
     { name: string; line: number; about: string | undefined; recipe: string[]; needs: string[] }
   >();
   const variables = new Map<string, string>();
-  const programs = new Set<string>();
+  const uses = createVariables();
   const leftOut: LeftOut[] = [];
   const includes: { name: string; line: number }[] = [];
   const phony = new Set<string>();
@@ -55,13 +56,14 @@ export function readMakefile(text: string): Makefile {
   let current: { recipe: string[] }[] = [];
   for (const { text: line, number } of joinLines(text)) {
     if (defining > 0) {
+      uses.addOther(line);
       if (/^\s*endef\b/.test(line)) defining--;
       else if (/^\s*define\b/.test(line)) defining++;
       continue;
     }
     if (line.startsWith(prefix)) {
       for (const { recipe } of current) recipe.push(line.slice(1));
-      for (const name of programsOf(line.slice(1))) programs.add(name);
+      uses.addRecipe(line.slice(1));
       comment = [];
       continue;
     }
@@ -74,6 +76,7 @@ export function readMakefile(text: string): Makefile {
       comment = [];
       continue;
     }
+    uses.addDeclaration(bare);
     if (/^\.RECIPEPREFIX\s*[:?]?=/.test(bare)) prefix = bare.replace(/^[^=]*=\s*/, '')[0] ?? '\t';
     else if (/^(?:override\s+|export\s+)*define\b/.test(bare)) defining++;
     else if (/^(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b/.test(bare)) branches.read(bare);
@@ -127,7 +130,7 @@ export function readMakefile(text: string): Makefile {
     else if (isTask(target.name, target.about, phony))
       targets.push({ ...target, recipe: target.recipe.join('\n'), runs });
   }
-  return { targets, unlisted, variables, programs, leftOut, includes };
+  return { targets, unlisted, variables, settable: uses.findSettable(), leftOut, includes };
 }
 
 // Which names are declared whatever the conditionals are: outside of them, or in each of their branches.
@@ -202,12 +205,4 @@ function aboutOf(rest: string, comment: readonly string[], names: readonly strin
       lines.length === 1 || names.includes(label.replace(/:\s+$/, '')) ? '' : label,
     );
   return said === '' ? undefined : said;
-}
-
-// The variables at the beginning of a command: `$(GO) test`, `@cd x && ${CC} y`.
-function programsOf(line: string): string[] {
-  const starts = line.matchAll(
-    /(?:^[\s@+-]*|[;&|(`]\s*|\b(?:then|do|else|exec|sudo|env|time)\s+)(?:\w+=\S*\s+)*\$[({](\w+)[)}]/g,
-  );
-  return [...starts].map((match) => match[1]!);
 }

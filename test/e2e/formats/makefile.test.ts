@@ -140,16 +140,74 @@ describe.concurrent('Makefile', () => {
       ['SHELL=/bin/x'],
       ['GO=/tmp/x'],
       ['MAKEFLAGS=x'],
-      ['V=$(id)'],
-      ['V=1;id'],
+      ['OTHER=1'],
+      ['PATH=/tmp/x'],
+      ['LD_PRELOAD=/tmp/x'],
+      ['BASH_ENV=x'],
+      ['VERSION=$(id)'],
+      ['VERSION=1;id'],
     ])
       expect([args, (await toolbox.call('make-test', { args })).error?.code]).toEqual([args, 'invalid_input']);
+  });
+
+  spec('TSK-9', 'sets only variables that the file gives a value, and uses as arguments only', async () => {
+    const settableIn = async (declarations: string, recipe: string): Promise<string[]> => {
+      const text = `${declarations}\n.PHONY: t other\nother:\n\t@true\nt:\n\t${recipe}\n`;
+      const toolbox = createTasks({ Makefile: text }, '["Makefile"]').toolbox();
+      const names = new Set(declarations.match(/[A-Z][A-Z_0-9]*/gi));
+      const properties = Object((await toolbox.find('make-t')).input.json.properties);
+      const answers = [...names].map(async (name) => {
+        const { error } = await toolbox.call('make-other', { args: [`${name}=x`] });
+        // A parameter of the target that uses it, if it has a default.
+        if (Object.hasOwn(properties, name)) expect([text, error?.code]).toEqual([text, undefined]);
+        return error === undefined ? [name] : [];
+      });
+      return (await Promise.all(answers)).flat().sort();
+    };
+    for (const [declarations, recipe, settable] of [
+      ['GO ?= go\nGOTEST = $(GO) test', '$(GOTEST) ./...', []],
+      ['GO ?= go\nPKG ?= ./...', '@$(GO) test $(PKG)', ['PKG']],
+      ['X ?= x', '@if $(X) y; then echo; fi', []],
+      ['X ?= x', '@! $(X) y', []],
+      ['X ?= x', '@echo a | xargs $(X)', []],
+      ['X ?= x', '@"$(X)" --version', []],
+      ['X ?= x', '@nohup $(X) &', []],
+      ['X ?= x', '@timeout 5 $(X)', []],
+      ['X ?= x', '@sudo -u root $(X)', []],
+      ['X ?= x', "@sh -c 'cd y; $(X)'", []],
+      ['X ?= x', '@$(X)/tool y', []],
+      ['X ?= x', '@npx $(X)', []],
+      ['X ?= x', '@find . -exec $(X) y', []],
+      ['X ?= x', '@cd $(X) && ./run', []],
+      ['X ?= x', '@$(MAKE) $(X)', []],
+      ['X ?= x', '@cmd=$(X); $$cmd', []],
+      ['X ?= x', '@for one in $(X); do $$one; done', []],
+      ['X ?= x', '@LD_PRELOAD=$(X) ls', []],
+      ['X ?= x', '@echo $(X) $(shell $(X))', []],
+      ['export X ?= x', '@echo $(X); $$X', []],
+      ['X ?= x\nY := $(shell $(X) y)', '@echo $(X) $(Y)', ['Y']],
+      ['X ?= x\nexport PATH := $(X):$(PATH)', '@echo $(X)', []],
+      ['X ?= x\nSHELL = $(X)', '@echo $(X)', []],
+      ['X ?= x\nu: $(X)', '@echo $(X)', []],
+      ['X ?= x\ninclude $(X).mk', '@echo $(X)', []],
+      ['X ?= x\ndefine f\n$(X)\nendef', '@echo $(X)', []],
+      ['C_A ?= x\nX ?= A', '@echo $(C_A); $(C_$(X))', []],
+      ['ifdef CI\n\tRUN = $(X) y\nendif\nRUN ?= y\nX ?= x', '@echo $(X); $(RUN)', []],
+      ['CC ?= x\nPATH ?= x\nNODE_OPTIONS ?= x\nMAKEFLAGS += x', '@echo $(CC) $(PATH) $(NODE_OPTIONS)', []],
+      ['NAME = site\nTAG ?= 1\nIMAGE = $(NAME):$(TAG)', 'docker build -t $(IMAGE) .', ['IMAGE', 'NAME', 'TAG']],
+      ['A ?= x\nOS ?= x', '@GOOS=$(OS) python -m pytest $(A) --x=$(A)', ['A', 'OS']],
+      ['ifeq ($(X),y)\nendif\nX ?= x\nUNUSED = y', '-mkdir -p "build/$(X)" && echo $(X) > out', ['X']],
+    ] as const)
+      expect([declarations, recipe, await settableIn(declarations, recipe)]).toEqual([declarations, recipe, settable]);
+    const none = createTasks({ Makefile: 'test:\n\t@true\n' }, '["Makefile"]').toolbox();
+    expect((await none.find('make-test')).input.json.properties ?? {}).toEqual({});
+    expect((await none.call('make-test', { args: ['X=1'] })).error?.code).toBe('invalid_input');
   });
 
   specIf(hasProgram('make'), notInstalled('make'), 'TSK-9 TSK-4', 'runs the target', async () => {
     const workspace = createTasks(
       {
-        Makefile: 'NAME ?= Ada\nhello:\n\t@echo Hello, $(NAME)\nshow:\n\t@echo [$(V)]\n',
+        Makefile: 'NAME ?= Ada\nV = $(W)\nW = 0\nhello:\n\t@echo Hello, $(NAME)\nshow:\n\t@echo [$(V)]\n',
         'sub/Makefile': 'here:\n\t@pwd\n',
       },
       '["Makefile", "sub/Makefile"]',
