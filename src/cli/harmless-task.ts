@@ -1,6 +1,6 @@
 // Finds tasks that look harmless by their names and descriptions: tests, checks and builds (CLI-39).
 
-import { findDestructiveWord } from '../core/destructive-words.js';
+import { findDestructiveWord, isActingWord } from '../core/destructive-words.js';
 import type { Tool } from '../core/tool.js';
 
 const HARMLESS = new Set([
@@ -9,29 +9,9 @@ const HARMLESS = new Set([
   ...['build', 'compile', 'typecheck', 'types', 'tsc', 'mypy', 'pyright'],
 ]);
 
-// Words of names of tasks that change sources, data or other machines, or do not end.
-const ACTING = new Set([
-  ...['fix', 'write', 'update', 'upgrade', 'bump', 'tag', 'commit', 'merge', 'migrate', 'seed', 'restore', 'sync'],
-  ...[
-    'install',
-    'setup',
-    'provision',
-    'apply',
-    'promote',
-    'rollout',
-    'ship',
-    'upload',
-    'send',
-    'submit',
-    'prod',
-    'live',
-  ],
-  ...['start', 'stop', 'restart', 'up', 'down', 'teardown', 'flush', 'dev', 'serve', 'watch', 'preview'],
-]);
-
 /**
- * Whether the first or last word of a task's name is that of a test, check or build, and nothing in its name, description
- * and what it runs says that it deletes, publishes or changes something.
+ * Whether the first or last word of a task's name is that of a test, check or build, nothing in its name and description says
+ * that it deletes, publishes or changes something, and everything that it runs is known.
  */
 export function isHarmless({ name, description, traits, action }: Tool): boolean {
   if (traits.background === true || traits.destructive === true || action.kind !== 'process') return false;
@@ -43,7 +23,7 @@ export function isHarmless({ name, description, traits, action }: Tool): boolean
     // Without the program: `npm`.
     .slice(1);
   if (!HARMLESS.has(words[0] ?? '') && !HARMLESS.has(words.at(-1) ?? '')) return false;
-  if (words.some((word) => ACTING.has(word)) || soundsDestructive(words.join(''))) return false;
+  if (words.some(isActingWord) || soundsDestructive(words.join(''))) return false;
   // Other letters may look like those of a word.
   if (action.runs === 'command' && /[^ -~]/.test(JSON.stringify(action.executions))) return false;
   return !soundsDestructive(description) && !/\brimraf\b|(?:^|\s)--(?:fix|write)\b/.test(description);

@@ -1,5 +1,6 @@
 // Finds words that say that a tool deletes, overwrites or publishes something, for marks and hints.
 
+import { words } from './text.js';
 import type { Tool } from './tool.js';
 
 // Stems that no other word contains are found anywhere: `cleanup`, `redeploy`, `dbreset`; short ones as words of their own.
@@ -20,6 +21,18 @@ export function findDestructiveWord(name: string): string | undefined {
   const before = /[a-z]*$/.exec(parts.slice(Math.max(0, found.index - 30), found.index))![0];
   const after = /^[a-z]*/.exec(parts.slice(found.index + found[0].length, found.index + found[0].length + 30))![0];
   return before + found[0] + after;
+}
+
+const ACTING = new Set(
+  words(`
+    fix write update upgrade bump tag commit merge migrate seed restore sync install setup provision apply promote rollout ship
+    upload send submit prod live start stop restart up down teardown flush dev serve watch preview
+  `),
+);
+
+/** Whether a word of a name says that a task changes sources, data or other machines, or does not end. */
+export function isActingWord(word: string): boolean {
+  return ACTING.has(word);
 }
 
 // Programs that change other machines, and subcommands that do.

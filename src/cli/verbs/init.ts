@@ -122,7 +122,10 @@ export const init: Verb = {
         await writeTasks(call, { files: tasks, chosen, template });
       }
       if (isNew) created.push(CONFIG_FILE);
-      const about = `${isNew ? 'settings, with' : 'added'} ${count(chosen.length, 'task')} in [tasks]`;
+      const more = tasks.some((file) => file.tasks.some(({ tool }) => !chosen.includes(tool)))
+        ? '; include adds more'
+        : '';
+      const about = `${isNew ? 'settings, with' : 'added'} ${count(chosen.length, 'task')} in [tasks]${more}`;
       lines.push([`${isNew ? 'create' : 'change'}${dryRun ? '' : 'd'}`, CONFIG_FILE, about]);
     }
     const document = {
@@ -157,8 +160,11 @@ export const init: Verb = {
     const isHello = taken === undefined && orNothing(() => readFileSync(hello, 'utf8')) === HELLO;
     const example = first === undefined ? (isHello ? 'call hello --name Ada' : 'list') : `call ${first.name}${needs}`;
     terminal.out(`\n  Try      wield ${example}\n`);
-    if (first === undefined && tasks.some((file) => file.tasks.some(({ harmless }) => harmless)))
+    const some = tasks.flatMap((file) => file.tasks);
+    if (first === undefined && some.some(({ harmless }) => harmless))
       terminal.out('  Offer    wield init --yes   offers the tasks that look harmless\n');
+    else if (first === undefined && some.length > 0)
+      terminal.out('  Offer    wield init   at a terminal, to choose from the tasks\n');
     terminal.out('  Connect  wield connect   adds wield to Claude Code, Cursor, …\n');
     return 0;
   },

@@ -2,14 +2,15 @@
 
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import { createTaskFormat, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask } from '../shared/task-input.js';
-import { parseObject, readTable } from '../shared/task-text.js';
+import { parseObject, readTable, toSteps } from '../shared/task-text.js';
 
 export function createComposerFormat(): Format {
   return createTaskFormat({
     name: 'composer',
     prefix: 'composer',
+    runner: ['composer', '@'],
     files: ['composer.json'],
     parse: ({ text }) => parse(text),
   });
@@ -22,7 +23,7 @@ const EVENT =
 function parse(text: string): Tasks {
   const document = parseObject(text);
   const descriptions = isRecord(document['scripts-descriptions']) ? document['scripts-descriptions'] : {};
-  return readTable(document.scripts, (name, value) => {
+  const read = (name: string, value: unknown): Task | string | undefined => {
     if (EVENT.test(name) || name === 'command' || name === 'init') return undefined;
     const lines = Array.isArray(value) ? value : [value];
     if (!lines.every((line) => typeof line === 'string')) return 'not a string or a list of strings';
@@ -33,5 +34,7 @@ function parse(text: string): Tasks {
       input: ARGS,
       endOfOptions: true,
     };
-  });
+  };
+  const keys = { commands: ['commands'], tasks: [], others: [] };
+  return readTable(document.scripts, read, (commands) => toSteps({ commands }, keys));
 }

@@ -5,9 +5,9 @@ import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { lineAt } from '../../core/text.js';
 import { loadJsonc } from '../../files/libraries.js';
-import { createTaskFormat, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
-import { readTable } from '../shared/task-text.js';
+import { readTable, toSteps } from '../shared/task-text.js';
 import { textsIn } from '../shared/task-words.js';
 
 export function createDenoFormat(): Format {
@@ -21,7 +21,8 @@ export function createDenoFormat(): Format {
 
 function parse(text: string): Tasks {
   const document = parseJsonc(text);
-  return readTable(isRecord(document) ? document.tasks : {}, (name, value) => {
+  const keys = { commands: ['command'], tasks: ['dependencies'], others: ['description'] };
+  const read = (name: string, value: unknown): Task | string => {
     const { command, description, dependencies } = isRecord(value) ? value : { command: value };
     if (typeof command !== 'string' && dependencies === undefined) return 'it has no command';
     return {
@@ -31,7 +32,8 @@ function parse(text: string): Tasks {
       argv: ['deno', 'task', name, { param: 'args', allowDash: true }],
       input: PLAIN_ARGS,
     };
-  });
+  };
+  return readTable(isRecord(document) ? document.tasks : {}, read, (value) => toSteps(value, keys));
 }
 
 // Comments and trailing commas are allowed in both files.

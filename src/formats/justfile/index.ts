@@ -30,12 +30,13 @@ function parse(text: string): Tasks {
   };
 }
 
-function toTask({ name, line, about, parameters, group, runs }: Recipe): Task {
+function toTask({ name, line, about, parameters, group, runs, steps }: Recipe): Task {
   const of = group === undefined ? '' : ` (${group})`;
   return {
     name,
     line,
     runs,
+    steps,
     description: `${describeTask(about, `just ${name}`)}${of}`,
     argv: ['just', name, ...parameters.map(({ name: param }) => ({ param }))],
     input: {

@@ -1,5 +1,6 @@
 // Reads the recipes of a justfile without evaluating anything.
 
+import type { Steps } from '../shared/known-commands.js';
 import { isPlainWord, VALUE } from '../shared/shell-text.js';
 import type { LeftOut } from '../shared/task-file.js';
 
@@ -21,12 +22,13 @@ export interface Recipe {
   readonly parameters: readonly JustParameter[];
   /** Its header and body. */
   readonly runs: string;
+  readonly steps: Steps | undefined;
 }
 
 export interface Justfile {
   readonly recipes: readonly Recipe[];
   /** Recipes that are not offered. */
-  readonly unlisted: readonly Pick<Recipe, 'name' | 'runs'>[];
+  readonly unlisted: readonly Pick<Recipe, 'name' | 'runs' | 'steps'>[];
   readonly leftOut: readonly LeftOut[];
   /** Imports and modules. */
   readonly others: readonly { readonly kind: string; readonly name: string; readonly line: number }[];
@@ -124,11 +126,12 @@ interface Context {
 function toRecipes(declared: readonly Draft[][], context: Context): Omit<Justfile, 'others'> {
   const recipes: Recipe[] = [];
   const leftOut: LeftOut[] = [];
-  const unlisted: Pick<Recipe, 'name' | 'runs'>[] = [];
+  const unlisted: Pick<Recipe, 'name' | 'runs' | 'steps'>[] = [];
   for (const drafts of declared) {
     const { name, line, about, attributes, parameters } = drafts.at(-1)!;
     const runs = drafts.flatMap(({ header, body }) => [header, ...body]).join('\n');
-    unlisted.push({ name, runs });
+    const steps = stepsOf(drafts);
+    unlisted.push({ name, runs, steps });
     const has = (attribute: string): boolean => drafts.some((one) => one.attributes.names.has(attribute));
     if (name.startsWith('_') || has('private')) continue;
     if (parameters === undefined) leftOut.push({ name, why: 'its parameters cannot be read' });
@@ -143,11 +146,20 @@ function toRecipes(declared: readonly Draft[][], context: Context): Omit<Justfil
         about,
         group: attributes.group,
         runs,
+        steps,
         parameters: parameters.map((one) => ({ ...one, isQuoted: isQuoted(one.name, drafts, context) })),
       });
     }
   }
   return { recipes, unlisted, leftOut };
+}
+
+// Dependencies without values, and lines; not those of a script.
+function stepsOf(drafts: readonly Draft[]): Steps | undefined {
+  const headers = drafts.map(({ header }) => /^[^:=`'"()]*:(?!=)([\w\s&-]*)(?:#.*)?$/.exec(header)?.[1]);
+  const lines = drafts.flatMap(({ body }) => body).map((line) => line.trim().replace(/^[@-]+/, ''));
+  if (headers.includes(undefined) || lines[0]?.startsWith('#!')) return undefined;
+  return { commands: [lines.join('\n')], tasks: headers.flatMap((needs = '') => needs.match(/[\w-]+/g) ?? []) };
 }
 
 // Other attributes choose the system that a recipe is for, or another interpreter.

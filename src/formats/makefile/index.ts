@@ -37,18 +37,27 @@ function parse(text: string): Tasks {
 
 // Parameters are variables with a default (`NAME ?= value`) that the recipe uses.
 function toTask(target: Target, variables: ReadonlyMap<string, string>, settable: ReadonlySet<string>): Task {
-  const { name, line, about, recipe, runs } = target;
+  const { name, line, about, recipe, runs, steps } = target;
   const used = [...variables.keys()].filter(
     (variable) => settable.has(variable) && new RegExp(`\\$[({]${variable}[)}]`).test(recipe),
   );
   const description = describeTask(about, `make ${name}`);
-  if (used.length === 0 && settable.size === 0) return { name, line, runs, description, argv: ['make', name] };
+  if (used.length === 0 && settable.size === 0) return { name, line, runs, steps, description, argv: ['make', name] };
   if (used.length === 0)
-    return { name, line, runs, description, argv: ['make', name, { param: 'args' }], input: assignments(settable) };
+    return {
+      name,
+      line,
+      runs,
+      steps,
+      description,
+      argv: ['make', name, { param: 'args' }],
+      input: assignments(settable),
+    };
   return {
     name,
     line,
     runs,
+    steps,
     description,
     argv: ['make', name, ...used.map((variable) => ({ param: variable, prefix: `${variable}=` }))],
     input: {

@@ -1,7 +1,8 @@
 // Reads the targets and variables of a Makefile without evaluating anything.
 
+import type { Steps } from '../shared/known-commands.js';
 import type { LeftOut } from '../shared/task-file.js';
-import { createVariables } from './variables.js';
+import { createVariables, type Variables } from './variables.js';
 
 /** A target that is a task. */
 export interface Target {
@@ -12,12 +13,13 @@ export interface Target {
   readonly recipe: string;
   /** Its prerequisites and its recipe. */
   readonly runs: string;
+  readonly steps: Steps | undefined;
 }
 
 export interface Makefile {
   readonly targets: readonly Target[];
   /** Targets that are not tasks. */
-  readonly unlisted: readonly Pick<Target, 'name' | 'runs'>[];
+  readonly unlisted: readonly Pick<Target, 'name' | 'runs' | 'steps'>[];
   /** Variables with `?=` and their values. */
   readonly variables: ReadonlyMap<string, string>;
   /** Variables that may be set: the file gives them a value, and uses them as arguments of programs only. */
@@ -79,8 +81,11 @@ export function readMakefile(text: string): Makefile {
     uses.addDeclaration(bare);
     if (/^\.RECIPEPREFIX\s*[:?]?=/.test(bare)) prefix = bare.replace(/^[^=]*=\s*/, '')[0] ?? '\t';
     else if (/^(?:override\s+|export\s+)*define\b/.test(bare)) defining++;
-    else if (/^(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b/.test(bare)) branches.read(bare);
-    else if (/^[-s]?include\s/.test(bare)) includes.push({ name: bare.replace(/^\S+\s+/, ''), line: number });
+    else if (/^(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b/.test(bare)) {
+      branches.read(bare);
+      // The recipe goes on.
+      continue;
+    } else if (/^[-s]?include\s/.test(bare)) includes.push({ name: bare.replace(/^\S+\s+/, ''), line: number });
     else if (VARIABLE.test(bare)) {
       const [, name = '', value = ''] = VARIABLE.exec(bare)!;
       if (!variables.has(name)) variables.set(name, value.replace(/\s+#.*$/, '').trim());
@@ -116,10 +121,11 @@ export function readMakefile(text: string): Makefile {
     current = [];
   }
   const targets: Target[] = [];
-  const unlisted: Pick<Target, 'name' | 'runs'>[] = [];
+  const unlisted: Pick<Target, 'name' | 'runs' | 'steps'>[] = [];
   for (const target of found.values()) {
     const runs = [...target.needs, ...target.recipe].join('\n');
-    unlisted.push({ name: target.name, runs });
+    const steps = stepsOf(target, [...found.keys()], uses);
+    unlisted.push({ name: target.name, runs, steps });
     if (!branches.isCertain(target.name)) {
       if (isTask(target.name, target.about, phony))
         leftOut.push({ name: target.name, why: 'declared in a conditional, which only make can evaluate' });
@@ -128,9 +134,31 @@ export function readMakefile(text: string): Makefile {
     if (/[$]/.test(target.name))
       leftOut.push({ name: target.name, why: 'named by a variable, which only make can expand' });
     else if (isTask(target.name, target.about, phony))
-      targets.push({ ...target, recipe: target.recipe.join('\n'), runs });
+      targets.push({ ...target, recipe: target.recipe.join('\n'), runs, steps });
   }
   return { targets, unlisted, variables, settable: uses.findSettable(), leftOut, includes };
+}
+
+// Recipes, and prerequisites that are targets: by name, by a pattern, or by a variable with one value. Others are files.
+function stepsOf(
+  { recipe, needs }: { readonly recipe: readonly string[]; readonly needs: readonly string[] },
+  targets: readonly string[],
+  { expand }: Variables,
+): Steps | undefined {
+  const named = needs.map((text) => expand(text.replace(/;.*$/, ''))).join(' ');
+  if (/[$%*?=:()]/.test(named)) return undefined;
+  const tasks = (named.match(/[^\s|]+/g) ?? []).flatMap((need) => {
+    const isNamed = (target: string): boolean => {
+      const [before = '', ...after] = expand(target).split('%');
+      const end = after.join('%');
+      return after.length === 0
+        ? before === need || before.includes('$')
+        : need.startsWith(before) && need.endsWith(end) && need.length > before.length + end.length;
+    };
+    const all = targets.filter(isNamed);
+    return all.length > 0 || /[./]/.test(need) ? all : [need];
+  });
+  return { commands: recipe.map((line) => expand(line).replace(/^[\s@+-]+/, '')), tasks };
 }
 
 // Which names are declared whatever the conditionals are: outside of them, or in each of their branches.

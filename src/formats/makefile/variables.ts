@@ -35,6 +35,8 @@ export interface Variables {
   addOther(line: string): void;
   /** Returns the variables that get a value in the file, and are used as arguments and not otherwise. */
   findSettable(): ReadonlySet<string>;
+  /** Replaces variables with the one value that they have in the file; others stay. */
+  expand(text: string): string;
 }
 
 export function createVariables(): Variables {
@@ -85,7 +87,16 @@ export function createVariables(): Variables {
     addAll(ofEnvironment, others);
   }
 
+  const expand = (text: string, depth = 0): string =>
+    text.replace(EXPANSION, (whole, ...names) => {
+      const name: string = names.slice(0, 3).find((one) => one !== undefined) ?? '';
+      const [value, ...others] = name === 'MAKE' ? ['make'] : (values.get(name) ?? []);
+      const isPlain = value !== undefined && others.length === 0 && depth < 10 && /^.[({]?[\w.-]+[)}]?$/.test(whole);
+      return isPlain ? expand(value.replace(/\s+#.*$/, ''), depth + 1) : whole;
+    });
+
   return {
+    expand,
     addRecipe(line) {
       addComputed(line);
       // Before the first rule such a line may be an assignment.
@@ -139,7 +150,7 @@ function marksIn(marked: string): string[] {
   return [...marked.matchAll(MARK)].map(([, name = '']) => name);
 }
 
-// A function, a computed name, or something else than the value of a variable; `$@` and the like are understood.
+// A function, a computed name, or something else than the value of a variable; `$@` and other automatic variables are understood.
 function isUnclear(text: string): boolean {
   return /\$(?![@<^?*+|%]|[({][@<^?*+|%][DF]?[)}])/.test(mark(text));
 }

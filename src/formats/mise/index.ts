@@ -4,7 +4,7 @@ import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
 import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
-import { parseTomlTable, readTable } from '../shared/task-text.js';
+import { parseTomlTable, readTable, toSteps } from '../shared/task-text.js';
 
 export function createMiseFormat(): Format {
   return createTaskFormat({
@@ -36,18 +36,27 @@ export function createMiseDirectoryFormat(): Format {
 }
 
 function parse(source: TaskSource): Tasks {
-  const { tasks, ...others } = readTable(parseTomlTable(source.text).tasks, (name, value) => {
+  const read = (name: string, value: unknown): Task | string | undefined => {
     const body = isRecord(value) ? value : { run: value };
     if (body.hide === true || name.startsWith('_')) return undefined;
     if (body.confirm !== undefined) return 'it asks for confirmation at a terminal';
     if (name.includes('*')) return 'a pattern, not a name';
     const runs = [body.run].flat().find((one) => typeof one === 'string');
     return toTask(name, body.description, runs);
-  });
+  };
+  const { tasks, ...others } = readTable(parseTomlTable(source.text).tasks, read, (value) =>
+    toSteps(Array.isArray(value) ? { run: value } : value, KEYS),
+  );
   const known = new Set(tasks.map(({ name }) => name));
   const files = fileTasks(source, DIRECTORIES).filter(({ name }) => !known.has(name));
   return { ...others, tasks: [...tasks, ...files] };
 }
+
+const KEYS = {
+  commands: ['run'],
+  tasks: ['depends', 'depends_post', 'wait_for'],
+  others: ['description', 'alias', 'sources', 'outputs', 'dir', 'env', 'quiet', 'silent', 'raw', 'hide'],
+};
 
 function toTask(name: string, about: unknown, runs: unknown): Task {
   return {
@@ -89,5 +98,13 @@ function toFileTask({ read }: TaskSource, path: string, names: readonly string[]
   const last = names.at(-1)!.replace(/\.\w+$/, '');
   const name = [...names.slice(0, -1), ...(last === '_default' ? [] : [last])].join(':');
   if (name === '' || last.startsWith('.') || (last.startsWith('_') && last !== '_default')) return undefined;
-  return { ...toTask(name, fields.get('description'), `mise run ${name}`), file, runs: file.text, runsBeside: true };
+  // A script of the repository.
+  const steps = fields.has('depends') || fields.has('depends_post') ? undefined : { commands: [], tasks: [] };
+  return {
+    ...toTask(name, fields.get('description'), `mise run ${name}`),
+    file,
+    runs: file.text,
+    steps,
+    runsBeside: true,
+  };
 }

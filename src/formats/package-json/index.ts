@@ -8,10 +8,16 @@ import { quoteOutside } from '../../core/text.js';
 import type { TextFile } from '../shared/root-file.js';
 import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, PLAIN_ARGS } from '../shared/task-input.js';
-import { parseObject, parseYamlTasks, readTable } from '../shared/task-text.js';
+import { parseObject, parseYamlTasks, readTable, toSteps } from '../shared/task-text.js';
 
 export function createPackageJsonFormat(): Format {
-  return createTaskFormat({ name: 'package-json', prefix: 'npm', files: ['package.json'], parse });
+  return createTaskFormat({
+    name: 'package-json',
+    prefix: 'npm',
+    files: ['package.json'],
+    runner: ['npm', 'pnpm', 'yarn', 'bun'],
+    parse,
+  });
 }
 
 function parse(source: TaskSource): Tasks {
@@ -39,13 +45,18 @@ for (const name of ['install', 'prepare', 'prepublishOnly', 'dependencies']) LIF
 
 function scriptsOf(document: Record<string, unknown>, manager: Manager, member?: Pick<Task, 'file' | 'group'>): Tasks {
   const scripts = isRecord(document.scripts) ? document.scripts : {};
-  const withHooks = mapValues(scripts, (text, name) => [scripts[`pre${name}`], text, scripts[`post${name}`]]);
-  return readTable(withHooks, (name) => {
+  const withHooks = mapValues(scripts, (text, name) =>
+    [scripts[`pre${name}`] ?? [], text, scripts[`post${name}`] ?? []].flat(),
+  );
+  const read = (name: string): Task | string | undefined => {
     if (LIFECYCLE.has(name) || isHook(name, scripts)) return undefined;
     const text = scripts[name];
     if (typeof text !== 'string') return 'not a string';
     return { ...member, name, description: describeTask(undefined, text), ...toCommand(manager, name) };
-  });
+  };
+  return readTable(withHooks, read, (commands) =>
+    toSteps({ commands }, { commands: ['commands'], tasks: [], others: [] }),
+  );
 }
 
 // Runs before or after another script.

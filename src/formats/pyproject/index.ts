@@ -6,12 +6,13 @@ import type { JsonSchema } from '../../core/schema.js';
 import type { RootParameter } from '../shared/root-file.js';
 import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, PLAIN_ARGS } from '../shared/task-input.js';
-import { parseTomlTable, readTable } from '../shared/task-text.js';
+import { parseTomlTable, readTable, toSteps } from '../shared/task-text.js';
 
 export function createPyprojectFormat(): Format {
   return createTaskFormat({
     name: 'pyproject',
     prefix: 'poe',
+    runner: ['poe', 'pdm'],
     files: ['pyproject.toml'],
     parse: ({ text }) => parse(text),
   });
@@ -22,14 +23,24 @@ function parse(text: string): Tasks {
   const { poe, pdm } = isRecord(tool) ? tool : {};
   const offered = (read: (name: string, value: unknown) => Task | string) => (name: string, value: unknown) =>
     name.startsWith('_') ? undefined : read(name, value);
-  const ofPoe = readTable(isRecord(poe) ? poe.tasks : {}, offered(toPoeTask));
-  const ofPdm = readTable(isRecord(pdm) ? pdm.scripts : {}, offered(toPdmTask));
+  const ofPoe = readTable(isRecord(poe) ? poe.tasks : {}, offered(toPoeTask), (value) =>
+    // A list is a sequence of tasks.
+    toSteps(Array.isArray(value) ? { sequence: value } : value, POE),
+  );
+  const scripts = isRecord(pdm) && isRecord(pdm.scripts) ? pdm.scripts : {};
+  const ofPdm = readTable(scripts, offered(toPdmTask), (value, name) => {
+    const hooks = [`pre_${name}`, `post_${name}`].filter((hook) => Object.hasOwn(scripts, hook));
+    return toSteps({ ...(isRecord(value) ? value : { cmd: value }), hooks }, PDM);
+  });
   return {
     tasks: [...ofPoe.tasks, ...ofPdm.tasks],
     leftOut: ofPoe.leftOut,
     unlisted: [...ofPoe.unlisted, ...ofPdm.unlisted],
   };
 }
+
+const POE = { commands: ['cmd', 'shell'], tasks: ['sequence', 'ref', 'deps'], others: ['help', 'args', 'env', 'cwd'] };
+const PDM = { commands: ['cmd', 'shell'], tasks: ['composite', 'hooks'], others: ['help', 'env'] };
 
 function runsOf(value: unknown, keys: readonly string[], otherwise: string): string {
   if (typeof value === 'string') return value;

@@ -14,6 +14,7 @@ import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
 import { hashTexts } from '../../files/digest.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
+import type { Steps } from './known-commands.js';
 import { NOT_OFFERED, type OwnCommand, readSource, type TextFile, toTool } from './root-file.js';
 import { findMentions, type JudgedTask } from './task-words.js';
 
@@ -29,6 +30,8 @@ export interface Task extends Omit<OwnCommand, 'background' | 'destructive' | 'd
   readonly runsBeside?: boolean;
   /** The text of what it runs and of what runs before it, to judge by; it is not part of the tool. */
   readonly runs?: string | undefined;
+  /** The same in parts; undefined if it is not known what it runs. */
+  readonly steps?: Steps | undefined;
   readonly line?: number;
 }
 
@@ -68,6 +71,8 @@ export interface TaskFormatOptions {
   readonly name: string;
   /** What the names of its tools begin with. */
   readonly prefix: string;
+  /** Programs in command lines that run its tasks, if not the prefix; `@` for `@NAME`. */
+  readonly runner?: readonly string[];
   /** The names of its files; the program reads the first one that exists. */
   readonly files: readonly string[];
   /** Whether the program reads all of the files. */
@@ -204,7 +209,7 @@ function toTools(
   { tasks, leftOut = [], unlisted = [], findings = [] }: Tasks,
   own: TextFile,
   place: Place,
-  { name: format, prefix }: TaskFormatOptions,
+  { name: format, prefix, runner = [prefix] }: TaskFormatOptions,
 ): Pick<Reading, 'problems'> & { readonly tools: Tool[] } {
   const isWanted = createNameFilter(place.filter);
   const tools = new Map<string, { readonly tool: Tool; readonly task: string }>();
@@ -212,7 +217,7 @@ function toTools(
   const report = (message: string, hint: string, line?: number): void => {
     problems.push(toProblem(own.path, 'warning', { message, hint, line }));
   };
-  const mentions = findMentions(tasks, unlisted);
+  const mentions = findMentions(tasks, unlisted, runner);
   for (const task of tasks) {
     const name = toToolName(task.prefix ?? prefix, [place.label ?? '', task.group ?? ''], task.name);
     if (!isWanted([name, task.name])) continue;

@@ -5,10 +5,11 @@ import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
+import type { Steps } from '../shared/known-commands.js';
 import { isPlainWord, VALUE } from '../shared/shell-text.js';
 import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, PLAIN_ARGS, toVariable } from '../shared/task-input.js';
-import { parseYamlTasks, readTable } from '../shared/task-text.js';
+import { parseYamlTasks, readTable, toSteps } from '../shared/task-text.js';
 
 const STEMS = ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml'];
 
@@ -26,12 +27,13 @@ function parse(text: string, file: string): Tasks {
   if (!isRecord(document))
     throw new ToolError('invalid_definition', 'must be a mapping', { hint: 'write tasks: below version: "3"' });
   const args = isPlain(document) ? ARGS : PLAIN_ARGS;
-  const found = readTable(document.tasks, (name, value) => {
+  const read = (name: string, value: unknown): Task | string | undefined => {
     const body = isRecord(value) ? value : { cmds: value };
     if (body.internal === true) return undefined;
     if (name.includes('*')) return 'a pattern, not a name';
     return body.prompt === undefined ? toTask(name, body, args) : 'it asks for confirmation at a terminal';
-  });
+  };
+  const found = readTable(document.tasks, read, stepsOf);
   const includes = isRecord(document.includes) ? Object.keys(document.includes) : [];
   return {
     ...found,
@@ -44,6 +46,40 @@ function parse(text: string, file: string): Tasks {
               hint: 'name the files in tasks.from, or declare the tasks in the file itself',
             },
           ],
+  };
+}
+
+const KEYS = {
+  commands: ['command'],
+  tasks: ['task'],
+  others: [
+    'desc',
+    'summary',
+    'silent',
+    'internal',
+    'aliases',
+    'dir',
+    'sources',
+    'generates',
+    'method',
+    'run',
+    'ignore_error',
+  ],
+};
+
+// A command is a text, `{ cmd: … }` or `{ task: … }`, and a dependency the name of a task.
+function stepsOf(value: unknown): Steps | undefined {
+  const { cmds, cmd, deps, ...others } = isRecord(value) ? value : { cmds: value };
+  const commands = [cmds ?? cmd ?? []].flat().map((one: unknown) => {
+    const { cmd: command, ...rest } = isRecord(one) ? one : { cmd: one };
+    return command === undefined ? rest : { command, ...rest };
+  });
+  const needs = [deps ?? []].flat().map((one: unknown) => (isRecord(one) ? one : { task: one }));
+  const parts = [others, ...commands, ...needs].map((part) => toSteps(part, KEYS));
+  if (!parts.every((part) => part !== undefined)) return undefined;
+  return {
+    commands: parts.flatMap((part) => part.commands),
+    tasks: parts.flatMap((part) => part.tasks).map((name) => name.replace(/^:/, '')),
   };
 }
 

@@ -27,7 +27,7 @@ const REPOSITORIES: Readonly<Record<string, [Record<string, string>, string[]]>>
       Makefile: MAKE,
       justfile: JUST,
       'pyproject.toml': POE,
-      'composer.json': '{"scripts":{"test":"x"}}',
+      'composer.json': '{"scripts":{"test":"phpunit"}}',
     },
     [
       ...['composer-test', 'just-test', 'make-check', 'npm-build', 'npm-lint-css', 'npm-test', 'npm-typecheck'],
@@ -53,6 +53,7 @@ describe.concurrent('init in a repository', () => {
       expect([first.status, first.stderr]).toEqual([0, '']);
       expect(linesOf(first.stdout)).toBeLessThanOrEqual(24);
       expect(first.stdout).toContain('left out: ');
+      expect(first.stdout).toMatch(/ in \[tasks\]; include adds more$/m);
       expect((await offered(workspace)).sort()).toEqual(names);
       expect(existsSync(join(workspace.dir, '.agents/tools'))).toBe(false);
       const [, called = ''] = /Try {6}wield call (\S+)/.exec(first.stdout) ?? [];
@@ -140,7 +141,8 @@ describe.concurrent('init in a repository', () => {
       'Taskfile.yml':
         'version: "3"\ntasks:\n  test:\n    desc: Test\n    deps: [go]\n  go:\n    internal: true\n    cmds: [docker push x]\n  lint:\n    cmds: [eslint .]\n',
       'deno.json': '{"tasks":{"test":{"description":"Test","command":"deno run redeploy.ts"},"lint":"deno lint"}}',
-      'composer.json': '{"scripts":{"test":["@go"],"go":"cleanup","lint":"x"},"scripts-descriptions":{"test":"Test"}}',
+      'composer.json':
+        '{"scripts":{"test":["@go"],"go":"cleanup","lint":"phpcs"},"scripts-descriptions":{"test":"Test"}}',
       'pyproject.toml':
         '[tool.poe.tasks]\n_go = "twine upload"\ntest = { sequence = ["_go"], help = "Test" }\nlint = "ruff check"\n',
       'mise.toml':
@@ -153,18 +155,210 @@ describe.concurrent('init in a repository', () => {
     );
   });
 
+  spec('CLI-39', 'offers only what runs nothing but known commands and tasks that do', async () => {
+    const offeredOf = async (files: Record<string, string>): Promise<string[]> => {
+      const run = json(await wield(createTasks(files, ''), ['init', '--yes', '--json']));
+      return (run.offered ?? []).toSorted();
+    };
+    const known = [
+      ...[
+        'tsc',
+        'tsc --noEmit && eslint .',
+        'biome check',
+        'vitest run',
+        'vitest',
+        'jest --watch=false',
+        'mocha "test/**/*.js"',
+      ],
+      ...[
+        'node --test',
+        'node --import tsx --test',
+        'node scripts/check.mjs',
+        './check.sh',
+        'prettier --check .',
+        'ruff check',
+      ],
+      ...[
+        'pytest -ra',
+        'python -m pytest',
+        'uv run mypy src',
+        'ruff format --check',
+        'cargo test',
+        'cargo clippy -- -D warnings',
+      ],
+      ...[
+        'cargo fmt --check',
+        'go test ./...',
+        'go vet ./... && go build -o x .',
+        'vite build',
+        'next build',
+        'turbo run ok',
+      ],
+      ...[
+        'NODE_ENV=production webpack --mode production',
+        'cross-env CI=1 npx playwright test',
+        'yarn tsc',
+        'run-p ok ok:b',
+      ],
+      ...['npm run ok && npm run ok:b', 'pnpm ok', 'npm run ok -- --verbose', 'golangci-lint run', 'deno run x.ts'],
+    ];
+    const unknown = [
+      // Does not end.
+      ...[
+        'webpack --watch',
+        'tsc -w',
+        'jest --watch',
+        'jest --watchAll',
+        'nodemon x',
+        'vite build && vite preview',
+        'next dev',
+        'vite',
+      ],
+      ...['docker compose up', 'tail -f x', 'vitest watch', 'esbuild --servedir=x', 'deno run --watch x.ts'],
+      // Changes something.
+      ...[
+        'black .',
+        'gofmt -w .',
+        'sed -i s/a/b/ x',
+        'cargo fmt',
+        'php-cs-fixer fix',
+        'vitest run -u',
+        'jest --updateSnapshot',
+      ],
+      ...[
+        'composer update',
+        'git commit -am wip',
+        'git checkout -- .',
+        'gh pr merge',
+        'aws s3 cp a b',
+        'npm version patch',
+      ],
+      ...[
+        'changeset version',
+        'alembic downgrade base',
+        'docker compose down -v',
+        'curl -X POST x',
+        'dd of=/dev/sda',
+        'prettier .',
+      ],
+      // Leads to one of these, or cannot be followed.
+      ...[
+        'run-p bad:*',
+        "npm-run-all 'bad:*'",
+        'concurrently npm:bad',
+        'npm run bad',
+        'yarn bad',
+        'turbo run bad',
+        'npm run none',
+      ],
+      ...[
+        'npm run ok -- --fix',
+        'make ok',
+        'tsc; $X',
+        'tsc $(x)',
+        'tsc `x`',
+        'tsc > x',
+        'tsc & x',
+        'tsc | x',
+        'tsc "$X"',
+        'eval tsc',
+      ],
+      ...[
+        'sh -c tsc',
+        'node -e 1',
+        'node x',
+        'python -c 1',
+        '/bin/x',
+        '../x.sh',
+        'tsc \\',
+        '(x)',
+        'tsc\nx',
+        'npm --prefix a run ok',
+      ],
+    ];
+    const toNames = (start: string, texts: readonly string[]): [string, string][] =>
+      texts.map((text, at) => [`test:${start}${at}`, text]);
+    const entries = [...toNames('a', known), ...toNames('z', unknown)];
+    const fixed = { ok: 'echo ok', 'ok:b': 'tsc', bad: 'x', 'bad:b': 'x' };
+    const scripts = Object.fromEntries([...entries, ...Object.entries(fixed)]);
+    const found = await offeredOf({ 'package.json': JSON.stringify({ scripts }) });
+    expect(entries.filter(([name]) => found.includes(`npm-${name.replace(':', '-')}`)).map(([, text]) => text)).toEqual(
+      known,
+    );
+    const makefile = (text: string): Record<string, string> => ({ Makefile: text.replaceAll('    ', '\t') });
+    const followed: Record<string, string>[] = [
+      makefile(
+        'GO ?= go\nGOTEST = $(GO) test\nDEPS = other main.go\ntest: $(DEPS)\n    @$(GOTEST) ./...\nother:\n    $(MAKE) last\nlast:\n    echo x\n',
+      ),
+      { justfile: 'test: other\n    @tsc # all\n\nother:\n    just last\n\nlast:\n    echo x\n' },
+      {
+        'Taskfile.yml':
+          'version: "3"\ntasks:\n  test: { deps: [other], cmds: [tsc, { task: ":last" }] }\n  other: tsc\n  last: task other\n',
+      },
+      {
+        'mise.toml':
+          '[tasks.test]\nrun = "tsc"\ndepends = ["other"]\n[tasks.other]\nrun = "mise run last"\n[tasks.last]\nrun = "tsc"\n',
+      },
+      {
+        'deno.json':
+          '{"tasks":{"test":{"command":"deno test","dependencies":["other"]},"other":"deno task last","last":"deno check"}}',
+      },
+      {
+        'composer.json': '{"scripts":{"test":["@other","phpunit"],"other":"@last","last":"phpcs"}}',
+      },
+      { 'pyproject.toml': '[tool.poe.tasks]\ntest = ["other"]\nother.cmd = "poe last"\nlast = "pytest"\n' },
+      {
+        'pyproject.toml':
+          '[tool.pdm.scripts]\ntest = { composite = ["other"] }\nother = "pdm run last"\nlast = "pytest"\n',
+      },
+    ];
+    for (const files of followed) {
+      const names = (await offeredOf(files)).map((name) => name.replace(/^\w+-/, ''));
+      expect([files, names]).toEqual([files, ['test']]);
+      // The last one of a chain.
+      const broken = Object.entries(files).map(([file, text]) => {
+        const at = text.lastIndexOf('last');
+        return [
+          file,
+          text.slice(0, at) + text.slice(at).replace(/echo x|tsc|task other|deno check|phpcs|pytest/, 'terra x'),
+        ];
+      });
+      expect([broken, await offeredOf(Object.fromEntries(broken))]).toEqual([broken, []]);
+    }
+    for (const files of [
+      makefile('test: $(DEPS)\n    echo x\n'),
+      makefile('DEPS = other\ntest: $(DEPS)\n    echo x\nother:\n    x\n'),
+      makefile('FIX = echo x && x\ntest:\n    @$(FIX)\n'),
+      makefile('test: check-a\n    echo x\ncheck-%:\n    x $@\n'),
+      makefile('test: out/x.txt\n    echo x\n$(OUT):\n    x\n'),
+      makefile('test:\n    echo x\nifdef CI\n    x\nendif\n'),
+      makefile('test: none\n    echo x\n'),
+      { justfile: 'test: (other "x")\n    tsc\n\nother a:\n    echo {{a}}\n' },
+      { justfile: 'test:\n    #!/bin/sh\n    x\n' },
+      { 'Taskfile.yml': 'tasks:\n  test: { vars: { CMD: x }, cmds: ["{{.CMD}}"] }\n' },
+      { 'Taskfile.yml': 'tasks:\n  test: { watch: true, cmds: [tsc] }\n' },
+      { 'Taskfile.yml': 'tasks:\n  test: { cmds: [{ task: ":other" }] }\n  other: x\n' },
+      { 'mise.toml': '[tasks.test]\nrun = "tsc"\ndepends = ["oth*"]\n[tasks.other]\nrun = "x"\n' },
+      { 'deno.json': '{"tasks":{"test":"deno task \'oth*\'","other":"x"}}' },
+      { 'composer.json': '{"scripts":{"test":"App\\\\Run::all"}}' },
+      { 'pyproject.toml': '[tool.poe.tasks.test]\nscript = "app:run"\n' },
+      { 'pyproject.toml': '[tool.pdm.scripts]\ntest = "pytest"\npre_test = "x"\n' },
+    ])
+      expect([files, await offeredOf(files)]).toEqual([files, []]);
+  });
+
   spec('CLI-39', 'the first call that it proposes is a check that can run here', async () => {
     const make = 'build: ## Build\n\t@echo x\n\ntest:\n\t@echo x\n\nlint:\n\t@echo x\n';
-    const both = createTasks({ Makefile: make, 'deno.json': '{"tasks":{"check":"x"}}' }, '');
+    const both = createTasks({ Makefile: make, 'deno.json': '{"tasks":{"check":"deno check"}}' }, '');
     expect((await wield(both, ['init', '--yes'])).stdout).toMatch(/Try {6}wield call (?:make-lint|deno-check)\n/);
     const env = { ...both.env, PATH: '/nonexistent' };
-    const none = createTasks({ 'deno.json': '{"tasks":{"build":"x","check":"x"}}' }, '');
+    const none = createTasks({ 'deno.json': '{"tasks":{"build":"tsc","check":"deno check"}}' }, '');
     const { stdout } = await wield({ ...none, env: { ...none.env, PATH: env.PATH } }, ['init', '--yes']);
     expect(stdout).toMatch(/Try {6}wield call deno-check {3}needs deno, which is not installed\n/);
   });
 
   spec('CLI-39 TSK-3', 'a task that several files lead to is shown once', async () => {
-    const workspace = createTasks({ 'mise.toml': '[tasks.build]\nrun = "x"\n', '.mise.toml': '' }, '');
+    const workspace = createTasks({ 'mise.toml': '[tasks.build]\nrun = "tsc"\n', '.mise.toml': '' }, '');
     workspace.write('.mise/tasks/lint', '#!/bin/sh\n', 0o755);
     workspace.write('.mise/tasks/build', '#!/bin/sh\n', 0o755);
     expect(json(await wield(workspace, ['init', '--yes', '--json'])).offered.toSorted()).toEqual([
@@ -178,7 +372,7 @@ describe.concurrent('init in a repository', () => {
 
   spec('CLI-39', 'a name that would include a task of that name is not offered', async () => {
     const workspace = createTasks(
-      { Makefile: 'test:\n\t@echo x\n', 'package.json': '{"scripts":{"make-test":"npm publish","lint":"x"}}' },
+      { Makefile: 'test:\n\t@echo x\n', 'package.json': '{"scripts":{"make-test":"npm publish","lint":"eslint ."}}' },
       '',
     );
     await wield(workspace, ['init', '--yes']);
@@ -218,6 +412,12 @@ describe.concurrent('init in a repository', () => {
       expect([text, run.status === 0, configOf(workspace)]).toEqual([text, status === 0, text]);
       if (status !== 0) expect(run.stderr).toContain('fix the file, then run: wield init');
     }
+  });
+
+  spec('CLI-39', 'says how to offer tasks if it offers none', async () => {
+    const workspace = createTasks({ 'package.json': '{"scripts":{"test":"x"}}' }, '');
+    const { stdout } = await wield(workspace, ['init', '--yes']);
+    expect(stdout).toMatch(/left out: npm-test\n[\s\S]*Offer {4}wield init {3}at a terminal/);
   });
 
   spec('CLI-39', 'does not write through a link out of the workspace', async () => {
