@@ -229,7 +229,9 @@ describe('health and settings', () => {
     const { settings, fault } = (await page.get('/api/settings')).json;
     const values = json(await wield(workspace, ['config', '--json'])).values;
     expect(settings.map(({ key }: { key: string }) => key)).toEqual(values.map(({ key }: { key: string }) => key));
-    expect(settings).toContainEqual(expect.objectContaining({ key: 'trust.rules', position: { file: config, line: 2 } }));
+    expect(settings).toContainEqual(
+      expect.objectContaining({ key: 'trust.rules', position: { file: config, line: 2 } }),
+    );
     expect(fault).toBeNull();
     const { checks } = (await page.get('/api/health')).json;
     expect(checks).toContainEqual(expect.objectContaining({ level: 'ok', about: 'node' }));
