@@ -29,6 +29,18 @@ export function readPosition(directory: string, sink: SinkSettings) {
   return readStateAs(POSITION, `${sinkPath(directory, sink)}.json`);
 }
 
+/** The longest time after which a sink is tried again. */
+export const MAX_RETRY_MS = 60_000;
+
+/**
+ * Returns in how many milliseconds a sink is tried again. A time further in the future than that was stored before the
+ * clock was set back, and counts as now.
+ */
+export function untilRetry(directory: string, sink: SinkSettings, now: number): number {
+  const wait = (readPosition(directory, sink)?.retryAt ?? 0) - now;
+  return wait > MAX_RETRY_MS ? 0 : Math.max(0, wait);
+}
+
 /** Names a sink without its credentials. */
 export function describeSink({ file, url, syslog }: SinkSettings): string {
   if (url !== undefined) return new URL(url).origin;

@@ -2,7 +2,7 @@
 
 import { type LogPosition, readPiece } from '../audit/follow.js';
 import { listFiles } from '../audit/log.js';
-import { describeSink, findSlowest, readPosition, sinkPath } from '../audit/positions.js';
+import { describeSink, findSlowest, MAX_RETRY_MS, readPosition, sinkPath, untilRetry } from '../audit/positions.js';
 import { inBackground } from '../core/async.js';
 import { ToolError, toToolError } from '../core/error.js';
 import type { Recorder } from '../core/event.js';
@@ -25,7 +25,6 @@ export interface ShipperOptions extends PostOptions {
 const WAKE_MS = 200;
 const CLOSE_MS = 5000;
 const FIRST_RETRY_MS = 1000;
-const MAX_RETRY_MS = 60_000;
 
 /** Returns a recorder whose lines are sent on. */
 export function createShippingRecorder(recorder: Recorder, options: ShipperOptions): Recorder {
@@ -50,8 +49,8 @@ export function createShippingRecorder(recorder: Recorder, options: ShipperOptio
     // Few processes have sinks.
     const { sendLines } = await import('./audit-transports.js');
     for (;;) {
+      if (untilRetry(directory, sink, world.now()) > 0) return;
       const saved = readPosition(directory, sink);
-      if (saved !== undefined && saved.retryAt > world.now()) return;
       const piece = readPiece(directory, saved);
       if (piece === undefined || ending.signal.aborted) return;
       if (piece.lost)
@@ -90,8 +89,9 @@ export function createShippingRecorder(recorder: Recorder, options: ShipperOptio
   const shipAll = async (): Promise<void> => {
     const { sinks } = settings();
     await Promise.all(sinks.map(ship));
-    const waiting = sinks.map((sink) => readPosition(directory, sink)?.retryAt ?? 0).filter((at) => at > 0);
-    if (waiting.length > 0 && !ending.signal.aborted) wakeIn(Math.max(WAKE_MS, Math.min(...waiting) - world.now()));
+    const failed = sinks.filter((sink) => (readPosition(directory, sink)?.failures ?? 0) > 0);
+    const waits = failed.map((sink) => untilRetry(directory, sink, world.now()));
+    if (waits.length > 0 && !ending.signal.aborted) wakeIn(Math.max(WAKE_MS, Math.min(...waits)));
   };
 
   // Calls wait while the log has more files than it keeps, because a sink that must get them has not.

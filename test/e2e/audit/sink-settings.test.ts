@@ -94,6 +94,17 @@ describe('sinks of the configuration', () => {
     expect(second.lines).toEqual(linesOf(workspace));
   });
 
+  spec('OBS-11', 'a clock that was set back delays nothing', async () => {
+    const away = await listen();
+    await new Promise((resolve) => away.server.close(resolve));
+    const workspace = createCalling(`{ url = "${away.url}" }`);
+    const now = () => Date.now() + 40 * 24 * 3600_000;
+    expect((await wield(workspace, ['call', 'hello'], { now })).stderr).toContain('could not be sent');
+    const back = await listen(Number(new URL(away.url).port));
+    await call(workspace);
+    expect(back.lines).toEqual(linesOf(workspace));
+  });
+
   spec('OBS-11', 'a file and syslog over TCP get the same lines, from several processes once each', async () => {
     let received = '';
     const syslog = createTcpServer((socket) => {
