@@ -18,6 +18,8 @@ export interface ProcessRequest {
   readonly egress?: Egress | undefined;
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** That of this process by default. */
+  readonly umask?: number | undefined;
   readonly stdin: string;
   readonly timeoutMs: number;
   /** The cap: bytes of both streams together that are kept. */

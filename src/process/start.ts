@@ -20,7 +20,10 @@ const BUSY_RETRIES = 5;
 /** The descriptors of a process, from 0. */
 export type Descriptors = Exclude<StdioOptions, string>;
 
-export type StartRequest = Pick<ProcessRequest, 'argv' | 'argv0' | 'filter' | 'egress' | 'cwd' | 'environment'>;
+export type StartRequest = Pick<
+  ProcessRequest,
+  'argv' | 'argv0' | 'filter' | 'egress' | 'cwd' | 'environment' | 'umask'
+>;
 
 /**
  * Starts a process in its own group. Without a mark it is not ended with wield, for example a browser. Calls
@@ -70,14 +73,16 @@ function startOnce(
     const [binary, ...args] = [...(launcher?.argv ?? []), ...request.argv];
     const { egress } = request;
     const child = withoutInherited(stdio, request.filter, (passed) =>
-      spawn(binary!, args, {
-        argv0: launcher?.name ?? request.argv0,
-        cwd: request.cwd,
-        env: { ...request.environment, ...mark },
-        stdio: egress === undefined ? passed : [...passed, 'ipc'],
-        detached: true,
-        windowsHide: true,
-      }),
+      withUmask(request.umask, () =>
+        spawn(binary!, args, {
+          argv0: launcher?.name ?? request.argv0,
+          cwd: request.cwd,
+          env: { ...request.environment, ...mark },
+          stdio: egress === undefined ? passed : [...passed, 'ipc'],
+          detached: true,
+          windowsHide: true,
+        }),
+      ),
     );
     if (child.pid !== undefined) onSpawned?.(child);
     if (egress !== undefined) connectEgress(child, egress, stdio.length);
@@ -110,6 +115,23 @@ function connectEgress(child: ChildProcess, egress: Egress, descriptors: number)
 export function onceEnded(child: ChildProcess, listener: (code: number | null, signal: string | null) => void): void {
   if (hasEnded(child)) setImmediate(() => listener(child.exitCode, child.signalCode));
   else child.once('exit', listener);
+}
+
+/** Returns the umask of this process; `process.umask()` sets it to 0 for a moment, for all threads. */
+export function ownUmask(): number {
+  const [, shown] = /^Umask:\s*([0-7]+)$/m.exec(readProc('/proc/self/status') ?? '') ?? [];
+  return shown === undefined ? process.umask() : Number.parseInt(shown, 8);
+}
+
+// A process inherits it when it is spawned.
+function withUmask<T>(umask: number | undefined, act: () => T): T {
+  if (umask === undefined) return act();
+  const before = process.umask(umask);
+  try {
+    return act();
+  } finally {
+    process.umask(before);
+  }
 }
 
 let calls = 0;

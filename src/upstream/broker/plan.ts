@@ -29,10 +29,10 @@ const CODE = /\.(?:[cm]?[jt]s|py|rb|pl|php|sh|jar|exe)$/;
  * that differ in a secret never share, and nobody can name a process without knowing its secrets (UPS-118).
  */
 export function identify({ entry, request, egress, announces, user }: SharedPlan): string {
-  const { argv, argv0, filter, cwd, environment } = request;
+  const { argv, argv0, filter, cwd, environment, umask } = request;
   // A program that was changed is another one.
   const files = argv.map((word, at) => (at === 0 || CODE.test(word) ? stateOf(resolve(cwd, word)) : null));
-  const all = { argv, argv0, filter, egress, cwd, environment, files, announces, user };
+  const all = { argv, argv0, filter, egress, cwd, environment, umask, files, announces, user };
   const { name, protocol, installed } = entry;
   return digestParts([canonicalJson({ ...all, name, protocol, installed: installed?.digest } as unknown as Json)]);
 }

@@ -1,6 +1,7 @@
 // Opens connections to servers that sessions share, if this machine has a broker.
 
 import type { ServerEntry, StdioServer } from '../../core/upstream.js';
+import { ownUmask } from '../../process/start.js';
 import type { StartSettings } from '../connection/open.js';
 import type { Sharing } from '../connection/pool.js';
 import { type BrokerOptions, findAddress, findObstacle } from './address.js';
@@ -19,7 +20,12 @@ export interface SharingOptions extends BrokerOptions {
 const RETRY_MS = 60_000;
 
 export function createSharing(options: SharingOptions): Sharing {
-  const { world, plan, redact } = options;
+  const { world, redact } = options;
+  // What a process would inherit from this one, and not from the broker.
+  const plan = async (server: StdioServer, settings: StartSettings, older: boolean): Promise<SharedPlan> => {
+    const planned = await options.plan(server, settings);
+    return { ...planned, request: { ...planned.request, umask: ownUmask() }, older };
+  };
   let linking: Promise<Link> | undefined;
   let failedUntil = 0;
   const connect = async (): Promise<Link | undefined> => {
@@ -50,7 +56,7 @@ export function createSharing(options: SharingOptions): Sharing {
   return {
     async open(server, settings, { signal, older }) {
       if (!isUsed(server, settings) || (await connect()) === undefined) return undefined;
-      const planned = { ...(await plan(server, settings)), older: older !== undefined };
+      const planned = await plan(server, settings, older !== undefined);
       const own = { signal, redact: <T>(value: T): T => redact(value, server.name) };
       // A broker may end just before it is asked.
       for (let attempt = 1; attempt <= 2; attempt++) {
@@ -70,7 +76,7 @@ export function createSharing(options: SharingOptions): Sharing {
       const link = await tryConnect(findAddress(options)).catch(() => undefined);
       if (link === undefined) return;
       try {
-        await link.peer.request('end', { plan: { ...(await plan(server, settings)), older: false }, when });
+        await link.peer.request('end', { plan: await plan(server, settings, false), when });
       } finally {
         link.peer.close();
       }

@@ -1,9 +1,12 @@
 // Servers that all sessions of a user share: one process each, nothing that crosses, and ends.
 
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, vi } from 'vitest';
 import { createBrokerWorkspace } from '../../support/broker.js';
+import { binary } from '../../support/built.js';
 import { wield } from '../../support/cli.js';
 import { callTool, connectPerson, connectStdio } from '../../support/clients.js';
 import { patience } from '../../support/patience.js';
@@ -108,6 +111,22 @@ describe.concurrent('a shared server', () => {
     }
     expect(workspace.starts('near')).toHaveLength(3);
     expect(JSON.stringify(readdirSync(workspace.broker))).not.toContain('secret');
+  });
+
+  spec('UPS-118', 'has the umask of its sessions, and is another one with another umask', async () => {
+    const workspace = createBrokerWorkspace();
+    const [server, log] = workspace.arguments('far');
+    const masks = join(workspace.home, 'masks');
+    const args = ['-c', 'umask >> "$0"; exec "$@"', masks, process.execPath, server, log];
+    workspace.servers({ far: { command: 'sh', args } });
+    const { dir: cwd, env } = workspace;
+    for (const umask of ['022', '007', '022'])
+      await promisify(execFile)(
+        'sh',
+        ['-c', `umask ${umask}; exec "$@"`, 'sh', process.execPath, binary(), 'call', 'far_echo', '--text', 'a'],
+        { cwd, env },
+      );
+    expect(readFileSync(masks, 'utf8')).toBe('0022\n0007\n');
   });
 
   spec('UPS-119', 'answers each session, with its own progress, log and ids', async () => {
