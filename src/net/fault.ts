@@ -1,6 +1,7 @@
 // Network and TLS errors as ToolErrors, without secrets.
 
-import { ToolError } from '../core/error.js';
+import { getSystemErrorMap } from 'node:util';
+import { isToolError, ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 
 /** Formats a URL without credentials, query and fragment, which may contain secrets. */
@@ -54,6 +55,24 @@ function toNetworkError(thrown: unknown, url: URL): ToolError {
 // Failures of a connection, and not of what came through it.
 const CONNECTION =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/;
+
+// Up to the punctuation after it.
+const PATH = /(https?:\/\/[^\s/]+\/)\S+?(?=[:;,.]?(?:\s|$))/g;
+
+/**
+ * Returns why something could not be sent to a receiver that the settings name: in words, and with the origins of URLs only,
+ * because the paths of webhooks and collectors contain keys.
+ */
+export function deliveryReason(thrown: unknown): string {
+  return wordsOf(thrown).replace(PATH, '$1…');
+}
+
+function wordsOf(thrown: unknown): string {
+  const { name, message, errno } = thrown as NodeJS.ErrnoException;
+  if (isToolError(thrown)) return message;
+  if (name === 'AbortError' || name === 'TimeoutError') return 'it did not answer in time';
+  return NETWORK[findCode(thrown) ?? '']?.[0] ?? getSystemErrorMap().get(errno ?? 0)?.[1] ?? message;
+}
 
 /** Converts an error of a request; a failed connection is that to the proxy, if there is one. */
 export function toRequestError(thrown: unknown, url: URL, proxy: URL | undefined): ToolError {

@@ -4,13 +4,14 @@ import { type LogPosition, readPiece } from '../audit/follow.js';
 import { listFiles } from '../audit/log.js';
 import { describeSink, findSlowest, MAX_RETRY_MS, readPosition, sinkPath, untilRetry } from '../audit/positions.js';
 import { inBackground } from '../core/async.js';
-import { ToolError, toToolError } from '../core/error.js';
+import { isToolError, ToolError } from '../core/error.js';
 import type { Recorder } from '../core/event.js';
 import type { Settings, SinkSettings } from '../core/settings.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { withLock } from '../files/lock.js';
 import { writeFileAtomic } from '../files/write.js';
+import { deliveryReason } from '../net/fault.js';
 import type { PostOptions } from './post.js';
 
 export interface ShipperOptions extends PostOptions {
@@ -58,14 +59,14 @@ export function createShippingRecorder(recorder: Recorder, options: ShipperOptio
       try {
         if (piece.lines.length > 0) await sendLines(sink, piece.lines, { ...options, signal: ending.signal });
       } catch (error) {
-        const { message, data } = toToolError(error);
-        if (data?.rejected === undefined) {
-          warnOnce(`the audit log could not be sent to ${describeSink(sink)}, and is sent later: ${message}`);
+        const reason = deliveryReason(error);
+        if (!isToolError(error) || error.data?.rejected === undefined) {
+          warnOnce(`the audit log could not be sent to ${describeSink(sink)}, and is sent later: ${reason}`);
           save(sink, saved ?? { file: piece.next.file, offset: 0 }, (saved?.failures ?? 0) + 1);
           return;
         }
         // As the protocol says, it would reject them again.
-        warnOnce(`${describeSink(sink)} took the audit log, and not all lines of it: ${message}`);
+        warnOnce(`${describeSink(sink)} took the audit log, and not all lines of it: ${reason}`);
       }
       save(sink, piece.next, 0);
     }

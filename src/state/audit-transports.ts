@@ -127,11 +127,12 @@ async function sendDatagrams({ host, port }: { host: string; port: number }, mes
 
 async function sendLogs(lines: readonly string[], { world, createFetch, signal }: Options): Promise<void> {
   const { env } = world;
-  const endpoint = readEndpoint(env, 'LOGS');
-  if (endpoint === undefined)
-    throw new ToolError('unavailable', 'OTEL_EXPORTER_OTLP_ENDPOINT is not an address', {
-      hint: 'set it, for example to http://localhost:4318',
-    });
+  const faults = new Set<string>();
+  const endpoint = readEndpoint(env, 'LOGS', faults);
+  if (endpoint === undefined) {
+    const [fault = 'OTEL_EXPORTER_OTLP_ENDPOINT is not set; set it, for example to http://localhost:4318'] = faults;
+    throw new ToolError('unavailable', fault);
+  }
   const fetch = createFetch({ ...toFetchOptions(endpoint), confidential: true });
   await sendOtlp(endpoint, Buffer.from(JSON.stringify(toLogs(lines, env))), { fetch, signal });
 }

@@ -5,6 +5,7 @@ import { createSemaphore, inBackground, pause, pauseUnlessAborted } from '../cor
 import type { KnownSecrets } from '../core/redact.js';
 import type { NotifySettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
+import { deliveryReason } from '../net/fault.js';
 import type { CreateFetch } from '../net/fetch.js';
 import { toApprovalJson } from '../policy/approval-json.js';
 import { idOf } from '../policy/binding.js';
@@ -62,7 +63,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
         const { sendMessage } = await import('./send-message.js');
         return await sendMessage(body, to, { ...options, signal: ending.signal });
       } catch (error) {
-        reason = (error as Error).message;
+        reason = deliveryReason(error);
         world.debug(`the message about ${id} was not accepted: ${reason}`);
       } finally {
         release();

@@ -1,6 +1,5 @@
 // Sends a message about a waiting call: to the input of a command, or signed to an address (IDN-11).
 
-import { toToolError } from '../core/error.js';
 import type { NotifySettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
 import { loadCrypto } from '../files/digest.js';
@@ -24,15 +23,7 @@ export async function sendMessage(
     const signature = loadCrypto().createHmac('sha256', key).update(`${time}.${body}`).digest('hex');
     headers['wield-signature'] = `t=${time},v1=${signature}`;
   }
-  await post(url!, { headers, body, signal }, options).catch((error: unknown) => {
-    throw new Error(withoutPath(toToolError(error).message, url!));
-  });
-}
-
-// The path of an address may be its secret.
-function withoutPath(message: string, url: string): string {
-  const { pathname } = new URL(url);
-  return pathname === '/' ? message : message.replaceAll(pathname, '/…');
+  await post(url!, { headers, body, signal }, options);
 }
 
 async function runCommand(command: readonly string[], body: string, world: World, signal: AbortSignal): Promise<void> {

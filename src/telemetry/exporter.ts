@@ -1,9 +1,10 @@
 // Sends spans and metrics in the background: bounded in memory and time, and never in the way of a call.
 
 import { inBackground, pause } from '../core/async.js';
-import { toToolError } from '../core/error.js';
+import { isToolError } from '../core/error.js';
 import { memoize } from '../core/memoize.js';
 import type { World } from '../core/snapshot.js';
+import { deliveryReason } from '../net/fault.js';
 import type { CreateFetch } from '../net/fetch.js';
 import type { MetricFamily, ReadMetrics } from './metric.js';
 import { type Resource, toMetrics, toSpanText, toTraces } from './otlp.js';
@@ -95,10 +96,10 @@ export function createExporter(options: ExporterOptions): Exporter {
       await sendOtlp(endpoint, body, { fetch: fetchFor(endpoint), signal: ending.signal });
       return undefined;
     } catch (thrown) {
-      const error = toToolError(thrown);
+      const hint = isToolError(thrown) ? thrown.hint : undefined;
       if (ending.signal.aborted) return undefined;
-      warnOnce(endpoint, error.hint === undefined ? error.message : `${error.message}; ${error.hint}`);
-      if (error instanceof RejectedError) return error.retryMs ?? 0;
+      warnOnce(endpoint, hint === undefined ? deliveryReason(thrown) : `${deliveryReason(thrown)}; ${hint}`);
+      if (thrown instanceof RejectedError) return thrown.retryMs ?? 0;
       return RETRY_MS;
     }
   };

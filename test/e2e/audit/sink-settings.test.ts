@@ -131,6 +131,32 @@ describe('sinks of the configuration', () => {
     expect(messages.map((text) => text.replace(/^<110>1 \S+ \S+ wield \d+ audit - /, ''))).toEqual(lines);
   });
 
+  spec('OBS-11', 'says in words and without paths why it could not be sent', async () => {
+    const workspace = createCalling('');
+    const said = async (sink: string): Promise<string> => {
+      workspace.config(`[audit]\nsinks = [${sink}]\n`);
+      return (await call(workspace)).stderr.replace(/^.*is sent later: /, '');
+    };
+    const key = 'a-key-of-a-hook'.repeat(20);
+    expect(await said(`{ url = "http://127.0.0.1:1/services/${key}?key=b" }`)).toBe(
+      'http://127.0.0.1:1/…: connection refused\n',
+    );
+    expect(await said('{ syslog = "tcp://127.0.0.1:1" }')).toBe('connection refused\n');
+    expect(await said('{ syslog = "unix:/nowhere/log" }')).toBe('no such file or directory\n');
+    expect(await said('{ file = "/nowhere/log" }')).toBe('no such file or directory\n');
+    expect(await said('{ file = "~/.wield" }')).toBe('illegal operation on a directory\n');
+    expect(await said('{ otlp = true }')).toContain('OTEL_EXPORTER_OTLP_ENDPOINT is not set');
+  });
+
+  spec.thorough('OBS-11', 'says that an address did not answer in time', async () => {
+    const silent = createTcpServer();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const { stderr } = await call(createCalling(`{ url = "http://127.0.0.1:${port}/" }`));
+    expect(stderr).toMatch(/is sent later: it did not answer in time\n$/);
+  });
+
   spec('OBS-11', 'syslog that was away gets what it missed, in order', async () => {
     let received = '';
     const open = async (port = 0) => {

@@ -63,10 +63,11 @@ describe.concurrent('a receiver', () => {
     });
     await Promise.all(runs);
     const gone = await wield(workspace, ['call', 'greet'], {
-      env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' },
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1/key-of-a-collector' },
     });
     expect([gone.status, gone.stdout]).toEqual([0, 'hello\n']);
     expect(gone.stderr.match(/telemetry was not accepted by http:\/\/127\.0\.0\.1:1: /g)).toHaveLength(1);
+    expect(gone.stderr).not.toContain('key-of-a-collector');
   });
 
   spec('OBS-16', 'that does not answer delays no call, and the end by a second', async () => {

@@ -1,8 +1,9 @@
 // What `wield doctor` says about the network: the proxy, authorities and unused variables (NET-7), and receivers of telemetry.
 
-import { toToolError } from '../../../core/error.js';
+import { isToolError } from '../../../core/error.js';
 import { quoteOutside } from '../../../core/text.js';
 import { loadAuthorities } from '../../../net/authorities.js';
+import { deliveryReason } from '../../../net/fault.js';
 import { describeUnused, findUnused } from '../../../net/unused-proxy.js';
 import type { NodeToolbox } from '../../../node.js';
 import { sendOtlp } from '../../../telemetry/send.js';
@@ -45,9 +46,10 @@ export async function checkTelemetry({ machine: { world }, state }: NodeToolbox)
       await sendOtlp(endpoint, Buffer.from(empty[signal]), { fetch, signal: AbortSignal.timeout(endpoint.timeoutMs) });
       checks.push({ level: 'ok', about: ABOUT, message: where });
     } catch (thrown) {
-      const { message, hint } = toToolError(thrown);
+      const hint = isToolError(thrown) ? thrown.hint : undefined;
+      const message = `${where}: not accepted: ${deliveryReason(thrown)}`;
       const help = hint ?? 'check OTEL_EXPORTER_OTLP_ENDPOINT, and that a receiver of OTLP over HTTP runs there';
-      checks.push({ level: 'warning', about: ABOUT, message: `${where}: not accepted: ${message}`, hint: help });
+      checks.push({ level: 'warning', about: ABOUT, message, hint: help });
     }
   }
   return checks;
