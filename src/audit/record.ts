@@ -142,8 +142,12 @@ export function toLine(record: AuditRecord): string {
   const line = `${escapeInvisible(JSON.stringify(record))}\n`;
   if (Buffer.byteLength(line) <= MAX_LINE) return line;
   // Escaping can make contents much longer.
-  const { input, output, message, ...rest } = record;
-  return `${escapeInvisible(JSON.stringify({ ...rest, contentsLeftOut: true }))}\n`;
+  return `${leaveOutContents(record)}\n`;
+}
+
+/** Formats a record without its contents, as a line without its end. */
+export function leaveOutContents({ input, output, message, ...rest }: AuditRecord): string {
+  return escapeInvisible(JSON.stringify({ ...rest, contentsLeftOut: true }));
 }
 
 function escapeInvisible(json: string): string {

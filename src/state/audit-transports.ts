@@ -4,9 +4,13 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { connect, type NetConnectOpts } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { orNothing, ToolError, toToolError } from '../core/error.js';
+import { promisify } from 'node:util';
+import type { AuditRecord } from '../audit/line.js';
+import { leaveOutContents, MAX_LINE } from '../audit/record.js';
+import { orNothing, ToolError } from '../core/error.js';
 import type { SinkSettings } from '../core/settings.js';
 import type { World } from '../core/snapshot.js';
+import { count } from '../core/text.js';
 import { expandHome } from '../files/home.js';
 import { realPath } from '../files/within.js';
 import { baseEnvironment, findProgram, searchPath } from '../process/environment.js';
@@ -58,17 +62,20 @@ async function appendLines(path: string, lines: readonly string[], { directory }
 
 async function sendSyslog(address: string, lines: readonly string[], options: Options): Promise<void> {
   const { world } = options;
-  const messages = lines.map((line) => toMessage(line, world));
-  if (address.startsWith('unix:')) return sendToSocket(address.slice('unix:'.length), messages, lines, options);
+  if (address.startsWith('unix:')) return sendToSocket(address.slice('unix:'.length), lines, options);
   const { protocol, hostname, port } = new URL(address);
   const host = hostname.replace(/^\[|\]$/g, '');
-  if (protocol === 'udp:') return sendDatagrams({ host, port: Number(port) }, messages);
+  if (protocol === 'udp:') return sendDatagrams({ host, port: Number(port) }, lines, world);
   // Counted (RFC 6587): lines contain no newline, but receivers need not know that.
   return sendStream(
     { host, port: Number(port) },
-    messages.map((text) => `${Buffer.byteLength(text)} ${text}`).join(''),
+    toMessages(lines, world)
+      .map((text) => `${Buffer.byteLength(text)} ${text}`)
+      .join(''),
   );
 }
+
+const toMessages = (lines: readonly string[], world: World): string[] => lines.map((line) => toMessage(line, world));
 
 /** A message of RFC 5424. */
 function toMessage(line: string, { env }: World): string {
@@ -78,19 +85,19 @@ function toMessage(line: string, { env }: World): string {
 }
 
 // Streams are written here; a socket of datagrams, which Node cannot use, by the program `logger`.
-async function sendToSocket(path: string, messages: readonly string[], lines: readonly string[], options: Options) {
+async function sendToSocket(path: string, lines: readonly string[], options: Options) {
+  const { world, signal } = options;
   try {
-    await sendStream({ path }, messages.map((text) => `${text}\n`).join(''));
+    await sendStream({ path }, toNdjson(toMessages(lines, world)));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPROTOTYPE') throw error;
-    const { world, signal } = options;
     const program = findProgram('logger', searchPath(world));
     if (program === undefined)
       throw new ToolError('unavailable', 'the program logger was not found', {
         hint: 'install it, or use tcp:// or udp://',
       });
     const argv = [program, '--socket', path, '--socket-errors=on', '--tag', 'wield', '--prio-prefix'];
-    argv.push('--size', `${MAX_BYTES}`);
+    argv.push('--size', `${2 * MAX_LINE}`);
     const stdin = toNdjson(lines.map((line) => `<${PRIORITY}>${line}`));
     const input = { argv, cwd: '/', environment: baseEnvironment(world, []), stdin, signal };
     const outcome = await runProcess({ ...input, timeoutMs: TIMEOUT_MS, outputBytes: MAX_BYTES }, world);
@@ -112,17 +119,31 @@ function sendStream(to: NetConnectOpts, text: string): Promise<void> {
   });
 }
 
-async function sendDatagrams({ host, port }: { host: string; port: number }, messages: readonly string[]) {
+// A line that is too long for a datagram is sent without its contents. One that is still too long is left out: it would
+// never be accepted, and keep those after it.
+async function sendDatagrams(to: { host: string; port: number }, lines: readonly string[], world: World) {
   const { createSocket } = await import('node:dgram');
-  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  const socket = createSocket(to.host.includes(':') ? 'udp6' : 'udp4');
+  const fits = async (line: string): Promise<boolean> => {
+    try {
+      await promisify<string, number, string>(socket.send.bind(socket))(toMessage(line, world), to.port, to.host);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EMSGSIZE') throw error;
+      return false;
+    }
+  };
+  const shorten = (line: string): string => orNothing(() => leaveOutContents(JSON.parse(line) as AuditRecord)) ?? line;
+  let rejected = 0;
   try {
-    for (const text of messages)
-      await new Promise<void>((resolve, reject) => {
-        socket.send(text, port, host, (error) => (error ? reject(toToolError(error)) : resolve()));
-      });
+    for (const line of lines) if (!(await fits(line)) && !(await fits(shorten(line)))) rejected++;
   } finally {
     socket.close();
   }
+  if (rejected > 0)
+    throw new ToolError('unavailable', `${count(rejected, 'line')} too long for a datagram; use tcp://`, {
+      data: { rejected },
+    });
 }
 
 async function sendLogs(lines: readonly string[], { world, createFetch, signal }: Options): Promise<void> {

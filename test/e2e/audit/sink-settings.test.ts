@@ -1,6 +1,7 @@
 // `[audit] sinks`: receivers of the audit log.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
@@ -129,6 +130,32 @@ describe('sinks of the configuration', () => {
       rest = rest.subarray(start + Number(length));
     }
     expect(messages.map((text) => text.replace(/^<110>1 \S+ \S+ wield \d+ audit - /, ''))).toEqual(lines);
+  });
+
+  spec('OBS-11', 'syslog over UDP gets a line that is too long without its contents, and those after it', async () => {
+    const receiver = createSocket('udp4');
+    const received: string[] = [];
+    receiver.on('message', (message) => void received.push(message.toString().replace(/^.* audit - /, '')));
+    await new Promise<void>((resolve) => receiver.bind(0, '127.0.0.1', resolve));
+    onTestFinished(() => void receiver.close());
+    const workspace = createWorkspace();
+    const sinks = `[{ syslog = "udp://127.0.0.1:${receiver.address().port}" }]`;
+    workspace.config(`[audit]\ncontents = true\nsinks = ${sinks}\n`);
+    // As many as fit into a line of the log: its length depends on the paths of this machine.
+    const isLong = (line: string): boolean => Buffer.byteLength(line) > 65_480;
+    for (let count = 10_800; !linesOf(workspace).some(isLong) && count > 10_300; count -= 20) {
+      workspace.script('hello', shellScript(`head -c ${count} /dev/zero | tr '\\0' '\\1'`));
+      expect((await call(workspace)).stderr).toBe('');
+    }
+    workspace.script('hello', shellScript('echo hello'));
+    await call(workspace);
+    expect(linesOf(workspace).filter(isLong)).toHaveLength(1);
+    const lines = linesOf(workspace).map((line) => {
+      if (!isLong(line)) return line;
+      const { input, output, ...rest } = JSON.parse(line);
+      return JSON.stringify({ ...rest, contentsLeftOut: true });
+    });
+    await vi.waitFor(() => expect(received).toEqual(lines), 10_000);
   });
 
   spec('OBS-11', 'says in words and without paths why it could not be sent', async () => {
