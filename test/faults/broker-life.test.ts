@@ -71,6 +71,20 @@ describe.concurrent('the broker', () => {
     expect(readdirSync(workspace.broker)).toEqual([]);
   });
 
+  spec.thorough(
+    'UPS-122',
+    'is stopped with its servers, whose number is not known, if it does not answer',
+    async () => {
+      const workspace = createBrokerWorkspace();
+      await wield(workspace, echo('a'));
+      const [server] = workspace.starts('far');
+      process.kill(workspace.brokerPid()!, 'SIGSTOP');
+      const { stdout } = await wield(workspace, ['mcp', 'stop']);
+      expect(stdout).toBe('Ended the shared servers; the next call starts what it needs.\n');
+      await vi.waitFor(() => expect(isAlive(server!)).toBe(false), { timeout: patience(5000) });
+    },
+  );
+
   spec('UPS-120', 'refuses another build of wield, which starts its own', async () => {
     const workspace = createBrokerWorkspace();
     await wield(workspace, echo('a'));

@@ -2,17 +2,20 @@
 
 import type { ServerEntry } from '../../core/upstream.js';
 import { type BrokerOptions, findAddress, findObstacle } from './address.js';
-import { tryConnect } from './link.js';
+import { type Link, tryConnect } from './link.js';
 import { isShared } from './plan.js';
 import { removeChallenges } from './proof.js';
 import { endBrokers } from './record.js';
 import type { SharedState } from './wire.js';
 
-/** Returns the processes that sessions share; starts nothing. */
-export async function listShared(options: BrokerOptions): Promise<readonly SharedState[]> {
-  const link = await tryConnect(findAddress(options)).catch(() => undefined);
+/** Returns the processes that sessions share; undefined if the broker does not answer. Starts nothing. */
+export async function listShared(options: BrokerOptions): Promise<readonly SharedState[] | undefined> {
+  let link: Link | undefined;
   try {
-    return ((await link?.peer.request('status', {})) as readonly SharedState[] | undefined) ?? [];
+    link = await tryConnect(findAddress(options));
+    return link === undefined ? [] : ((await link.peer.request('status', {})) as readonly SharedState[]);
+  } catch {
+    return undefined;
   } finally {
     link?.peer.close();
   }

@@ -23,7 +23,7 @@ export const list: McpAction = {
     const states = toolbox.state.upstreams.states();
     // A file that cannot be read is not the same as none.
     const { problems } = toolbox.state.snapshot().servers;
-    const shared = await listShared({ ...toolbox.machine, version: readVersion() });
+    const shared = (await listShared({ ...toolbox.machine, version: readVersion() })) ?? [];
     if (call.json)
       printJson(call.terminal, {
         ok: true,

@@ -44,10 +44,10 @@ export const stop: McpAction = {
     const options = toOptions(call.toolbox());
     const shared = await listShared(options);
     const brokers = await stopBrokers(options);
-    const text =
-      brokers === 0
-        ? 'No servers are shared now.\n'
-        : `Ended the shared servers (${shared.length}); the next call starts what it needs.\n`;
-    return report(call, { stopped: { brokers, processes: shared.length } }, text);
+    // A broker that does not answer is ended without saying how many it had.
+    const processes = shared?.length ?? null;
+    const ended = `Ended the shared servers${processes === null ? '' : ` (${processes})`}`;
+    const text = brokers === 0 ? 'No servers are shared now.\n' : `${ended}; the next call starts what it needs.\n`;
+    return report(call, { stopped: { brokers, processes } }, text);
   },
 };
