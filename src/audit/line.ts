@@ -24,6 +24,8 @@ export interface Link {
 /** One line of the audit log (OBS-1); `docs/reference/audit.md` explains each field. */
 export interface AuditRecord extends Partial<Link> {
   readonly time: string;
+  /** Missing in lines of versions before this field; another number if a field was removed or means something else. */
+  readonly schema?: 1;
   readonly pid: number;
   /** When the process started, by the clock of the system: ids of processes are used again. */
   readonly since: number;

@@ -36,6 +36,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
   const output = result.content.map(bytesOf).filter((text) => text !== '');
   return {
     time: toTime(context),
+    schema: 1,
     ...toDecided(event, context),
     decision: toDecision(event),
     code: result.error?.code ?? null,
@@ -52,7 +53,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
 }
 
 export function toStarted(event: StartEvent, context: RecordContext): StartedRecord {
-  return { started: toTime(context), ...toDecided(event, context), ...toPlanned(event, context) };
+  return { started: toTime(context), schema: 1, ...toDecided(event, context), ...toPlanned(event, context) };
 }
 
 function toTime({ now }: RecordContext): string {
@@ -70,7 +71,7 @@ function toPlanned({ plan, input }: StartEvent, { hash }: RecordContext): Pick<A
   };
 }
 
-function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecord, 'started' | Planned> {
+function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecord, 'started' | 'schema' | Planned> {
   const { caller, plan, verdict } = event;
   const tool = plan?.tool ?? event.tool;
   const isPlain = context.secrets.length === 0;

@@ -6,7 +6,7 @@ import { COMMON_FLAGS } from '../../src/cli/verb.js';
 import { VERBS } from '../../src/cli/verbs.js';
 import { defaultOf, formatValue, keys } from '../../src/config/keys.js';
 import { findRows, findSection, ROOT, readDocument } from '../support/documents.js';
-import { FILE_SCHEMAS } from '../support/file-schemas.js';
+import { SCHEMAS } from '../support/file-schemas.js';
 import { spec } from '../support/spec.js';
 import { createWorkspace } from '../support/workspace.js';
 
@@ -25,7 +25,7 @@ describe('configuration', () => {
   });
 
   test('the schemas for editors are those of the tables of the code', async () => {
-    for (const [name, schema] of Object.entries(FILE_SCHEMAS))
+    for (const [name, schema] of Object.entries(SCHEMAS))
       await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(join(ROOT, 'schemas', `${name}.json`));
   });
 });

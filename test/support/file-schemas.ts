@@ -8,6 +8,7 @@ import { DESCRIPTOR } from '../../src/formats/tools-json/parse.js';
 import { LOCK } from '../../src/install/lock-file.js';
 import { LINES } from '../../src/ui/recording/recording.js';
 import { SERVERS_FILE_SCHEMA } from '../../src/upstream/entries/schema.js';
+import { AUDIT_LINE } from './audit-line.js';
 import { toConfigSchema } from './config-schema.js';
 import { ROOT } from './documents.js';
 
@@ -22,7 +23,7 @@ const define = (name: string, title: string, schema: JsonSchema): JsonSchema => 
 
 const descriptor = DESCRIPTOR.toSchema();
 
-/** All schemas, by the names of their files. */
+/** Schemas of files that people write or read, by the names of the schemas. */
 export const FILE_SCHEMAS = {
   config: define('config', 'config.toml of wield', toConfigSchema()),
   tools: define('tools', 'tools.json of a skill', {
@@ -36,3 +37,9 @@ export const FILE_SCHEMAS = {
     anyOf: Object.values(LINES).map(({ toSchema }) => toSchema()),
   }),
 } as const satisfies Record<string, JsonSchema>;
+
+/** All schemas. */
+export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  ...FILE_SCHEMAS,
+  'audit-line': define('audit-line', 'A line of the audit log of wield', AUDIT_LINE.toSchema()),
+};

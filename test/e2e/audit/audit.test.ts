@@ -6,7 +6,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { defineTool } from '../../../src/index.js';
-import { type LogRecord, logDirectory, logFiles, logRecords, logText } from '../../support/audit.js';
+import { type LogRecord, logDirectory, logFiles, logRecords, logText, parseLine } from '../../support/audit.js';
 import { binary } from '../../support/built.js';
 import { json, wield } from '../../support/cli.js';
 import { connectHttp, connectStdio } from '../../support/clients.js';
@@ -20,6 +20,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const MODEL = { kind: 'model', door: 'mcp', name: 'cursor' } as const;
 const FIELDS = [
   'time',
+  'schema',
   'pid',
   'since',
   'call',
@@ -104,6 +105,34 @@ describe('a record', () => {
     expect(Date.parse(time)).toBeLessThanOrEqual(Date.now() + 1000);
     expect(durationMs).toBeGreaterThan(0);
     expect(logText(workspace)).not.toContain('Ada');
+  });
+
+  spec('OBS-1', 'of every kind is as its schema says, as is the line of its start', async () => {
+    const workspace = workspaceWithHello();
+    workspace.config('[audit]\ncontents = true\n[trust]\nrules = ["asks($policy=ask)", "never($deny)"]\n');
+    for (const name of ['asks', 'never', 'fails']) workspace.script(name, shellScript('echo "$0" >&2; exit 3'));
+    await wield(workspace, ['call', 'hello', '--name', 'Ada']);
+    await wield(workspace, ['call', 'asks', '--yes']);
+    for (const name of ['asks', 'never', 'fails', 'hello', 'nothing']) await wield(workspace, ['call', name]);
+    const session = await connectStdio(workspace, 'newer', ['--trust']);
+    await session.callTool({ name: 'hello', arguments: { name: 'Ada' } });
+    await session.close();
+    const lines = logText(workspace).trim().split('\n').map(parseLine);
+    for (const line of lines) expect(line.schema).toBe(1);
+    const kinds = lines.map(({ started, kind, verdict, code }) => `${started ? 'start' : code} ${kind} ${verdict}`);
+    expect([...new Set(kinds)].sort()).toEqual([
+      'denied person deny',
+      'needs_approval person ask',
+      'not_found person null',
+      'null model allow',
+      'null person allow',
+      'start model allow',
+      'start person allow',
+      'start person ask',
+      'tool_failed person allow',
+      'tool_failed person ask',
+    ]);
+    expect(() => parseLine('{"schema":1,"time":"2026-01-01T00:00:00.000Z"}')).toThrow("required property 'pid'");
   });
 
   spec('OBS-1', 'hashes a large output as any other program would', async () => {
