@@ -422,6 +422,7 @@ function createParts(parts: PartsOptions) {
     world,
     exports: options.telemetry,
     counts: options.metrics,
+    byUser: () => workspace.snapshot().settings.metrics.users,
     version: readVersion,
     secrets,
     createFetch: network.createFetch,

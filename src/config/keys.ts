@@ -53,6 +53,7 @@ type Section =
   | 'env'
   | 'view'
   | 'audit'
+  | 'metrics'
   | 'model'
   | 'tasks';
 type SettingName =
@@ -348,6 +349,7 @@ function createKeys(): Readonly<Record<string, Key>> {
       'Where its lines are [sent](audit.md#sending-it-elsewhere): `file`, `url` with `secret`, `syslog` or `otlp`, and `full`',
       { mask: maskSinks, ...RESTRICTS },
     ),
+    'metrics.users': own(FLAG, 'metrics.users', 'Count calls by user too in [metrics](../guides/telemetry.md#metrics)'),
     middleware: key(
       { word: 'tables', shape: middlewareEntry },
       'joins',

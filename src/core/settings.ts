@@ -79,6 +79,10 @@ export interface Settings {
     /** Where its lines are sent (OBS-11). */
     readonly sinks: readonly SinkSettings[];
   };
+  readonly metrics: {
+    /** Whether calls are counted by user too. */
+    readonly users: boolean;
+  };
   /** Built-in tools offered to models, by name or group (SRV-14). */
   readonly offer: readonly string[];
   /** Directories that the `workdir` tool may move to; empty: the workdir it started in. */
@@ -303,6 +307,7 @@ export const DEFAULT_SETTINGS: Settings = {
   view: WHOLE_VIEW,
   tools: new Map(),
   audit: { contents: false, required: false, rotateBytes: 10 * 1024 * 1024, keep: 5, sinks: [] },
+  metrics: { users: false },
   offer: [],
   roots: [],
   homes: [],

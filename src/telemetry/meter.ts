@@ -17,25 +17,35 @@ const CALL_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 export const OPERATION_BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 // Every combination of values is a series of its own; names in parentheses are not names of tools.
 const MAX_TOOLS = 500;
+const MAX_USERS = 200;
 const MAX_DOORS = 16;
 const MAX_OPERATIONS = 2000;
 const OTHER = '(other)';
 const UNKNOWN = '(unknown)';
 
-export function createMeter(): Meter {
-  const tools = new Map<string, ToolSeries>();
+/** `byUser` returns whether calls have the user who was logged in, because the configuration can change. */
+export function createMeter(byUser = (): boolean => false): Meter {
+  const users = new Map<string | undefined, Map<string, ToolSeries>>();
   const doors = new Set<string>();
   const operations = { server: new OperationSeries(), client: new OperationSeries() };
 
-  const seriesOf = (name: string): ToolSeries => {
-    const known = tools.get(name);
+  const seriesOf = (name: string, user: string | undefined): ToolSeries => {
+    const tools = users.get(user);
+    const known = tools?.get(name);
     if (known !== undefined) return known;
+    if (tools === undefined) {
+      if (users.size >= MAX_USERS && user !== undefined && user !== OTHER) return seriesOf(name, OTHER);
+      users.set(user, new Map());
+      return seriesOf(name, user);
+    }
     // The two names in parentheses are not counted.
-    if (tools.size >= MAX_TOOLS && name !== OTHER && name !== UNKNOWN) return seriesOf(OTHER);
-    const added = { name, durations: new Histogram({ 'wield.tool': name }, CALL_BOUNDS), counters: new Map() };
+    if (tools.size >= MAX_TOOLS && name !== OTHER && name !== UNKNOWN) return seriesOf(OTHER, user);
+    const attributes = { 'wield.tool': name, ...(user === undefined ? {} : { 'wield.user': user }) };
+    const added = { attributes, durations: new Histogram(attributes, CALL_BOUNDS), counters: new Map() };
     tools.set(name, added);
     return added;
   };
+  const allSeries = (): ToolSeries[] => [...users.values()].flatMap((tools) => [...tools.values()]);
   const toDoor = (door: string): string => {
     if (doors.has(door)) return door;
     if (doors.size >= MAX_DOORS) return OTHER;
@@ -46,7 +56,7 @@ export function createMeter(): Meter {
   return {
     count({ tool, result, caller }) {
       // A name that no tool has can be anything.
-      const { name, durations, counters } = seriesOf(tool?.name ?? UNKNOWN);
+      const { attributes, durations, counters } = seriesOf(tool?.name ?? UNKNOWN, byUser() ? caller.user : undefined);
       durations.add(result.meta.durationMs / 1000);
       const outcome = result.error?.code ?? 'ok';
       const door = toDoor(caller.door);
@@ -56,7 +66,7 @@ export function createMeter(): Meter {
       if (counter !== undefined) counter.value++;
       else
         counters.set(key, {
-          attributes: { 'wield.tool': name, 'wield.outcome': outcome, 'wield.door': door },
+          attributes: { ...attributes, 'wield.outcome': outcome, 'wield.door': door },
           value: 1,
         });
     },
@@ -66,14 +76,14 @@ export function createMeter(): Meter {
         name: 'wield.calls',
         help: 'Calls that ended, nested calls included.',
         type: 'counter',
-        points: [...tools.values()].flatMap(({ counters }) => [...counters.values()]),
+        points: allSeries().flatMap(({ counters }) => [...counters.values()]),
       },
       {
         name: 'wield.call.duration',
         help: 'Duration of calls, with the time they waited.',
         type: 'histogram',
         unit: 's',
-        points: [...tools.values()].map(({ durations }) => durations.toPoint()),
+        points: allSeries().map(({ durations }) => durations.toPoint()),
       },
       ...(['server', 'client'] as const)
         .map((side) => ({ ...OPERATION_METRICS[side], points: operations[side].all.map((one) => one.toPoint()) }))
@@ -82,9 +92,9 @@ export function createMeter(): Meter {
   };
 }
 
-/** The metrics of a tool; its calls are counted by door and outcome. */
+/** The metrics of a tool, and of a user if calls are counted by user; its calls are counted by door and outcome. */
 interface ToolSeries {
-  readonly name: string;
+  readonly attributes: Record<string, string>;
   readonly durations: Histogram;
   readonly counters: Map<string, { readonly attributes: Record<string, string>; value: number }>;
 }

@@ -1,7 +1,9 @@
 // Metrics of the HTTP server in the text format of Prometheus.
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { expect } from 'vitest';
+import { join } from 'node:path';
+import { expect, vi } from 'vitest';
 import type { EndEvent } from '../../../src/core/event.js';
 import { createOperationKind } from '../../../src/core/telemetry.js';
 import { createMeter } from '../../../src/telemetry/meter.js';
@@ -9,6 +11,7 @@ import { toPrometheus } from '../../../src/telemetry/prometheus.js';
 import { connectUrl } from '../../support/clients.js';
 import { serveUrl } from '../../support/serve.js';
 import { spec } from '../../support/spec.js';
+import { asUser, callRaw, createTeam } from '../../support/team.js';
 import { createWorkspace } from '../../support/workspace.js';
 
 const TOKEN = '0123456789abcdef0123';
@@ -78,6 +81,40 @@ spec('FLT-50', 'lets only those read the metrics who may call tools', async () =
   expect((await get(page, { ...bearer, origin: 'http://evil.example' })).status).toBe(403);
   expect((await get(page, bearer, 'POST')).status).toBe(405);
   expect((await get(page, bearer)).status).toBe(200);
+});
+
+spec('FLT-50', 'counts calls by user, if the configuration says so', async () => {
+  const workspace = createTeam({ ada: [], bob: [] });
+  const url = await serveUrl(workspace, []);
+  const read = async (): Promise<string> => (await get(new URL('/metrics', url).href, asUser('ada'))).text;
+  const input = { text: 'x', password: 'y' };
+  await callRaw(url, asUser('ada'), 'hello', input);
+  expect(await read()).not.toContain('user="');
+  writeFileSync(
+    join(workspace.env.WIELD_HOME!, 'config.toml'),
+    `${readFileSync(join(workspace.env.WIELD_HOME!, 'config.toml'), 'utf8')}\n[metrics]\nusers = true\n`,
+  );
+  await vi.waitFor(async () => {
+    for (const user of ['ada', 'bob']) await callRaw(url, asUser(user), 'hello', input);
+    const text = await read();
+    for (const user of ['ada', 'bob']) {
+      expect(sampleOf(text, `wield_calls_total{tool="hello",user="${user}",outcome="ok",door="mcp"}`)).toBeDefined();
+      expect(sampleOf(text, `wield_call_duration_seconds_count{tool="hello",user="${user}"}`)).toBeDefined();
+    }
+  });
+});
+
+spec('FLT-51', 'bounds the number of users', () => {
+  const metrics = createMeter(() => true);
+  for (let at = 0; at < 300; at++)
+    metrics.count({
+      tool: { name: 'x' },
+      caller: { kind: 'model', door: 'mcp', user: `user-${at}` },
+      result: { ok: true, content: [], meta: { durationMs: 7 } },
+    } as unknown as EndEvent);
+  const text = toPrometheus(metrics.families());
+  expect(text.match(/^wield_calls_total\{/gm)).toHaveLength(201);
+  expect(sampleOf(text, 'wield_calls_total{tool="x",user="(other)",outcome="ok",door="mcp"}')).toBe('100');
 });
 
 spec('FLT-51', 'bounds the values of labels, and escapes them', () => {
