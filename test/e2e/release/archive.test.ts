@@ -211,6 +211,7 @@ describe.concurrent('an archive', () => {
 /** Does what npm does with the parts of the package that commands need. */
 function place(directory: string): void {
   cpSync(built('cli'), join(directory, 'node_modules/wield/dist/cli'), { recursive: true });
+  cpSync(join(ROOT, 'package.json'), join(directory, 'node_modules/wield/package.json'));
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   for (const dependency of Object.keys(dependencies).filter((one) => !one.startsWith('@')))
     symlinkSync(join(ROOT, 'node_modules', dependency), join(directory, 'node_modules', dependency));
