@@ -97,6 +97,15 @@ describe('a stored tool list', () => {
     expect(await listedAt(['call', 'far_one'], 91 * minute)).toBe(91);
   });
 
+  spec('UPS-3', 'that failed before the clock was set back is requested again', async () => {
+    // Its tools are written later.
+    const workspace = createUpstreamWorkspace({ far: { mode: 'raw' } });
+    const tomorrow = (): number => Date.now() + 86_400_000;
+    expect(namesIn(await wield(workspace, ['list', '--json'], { now: tomorrow }))).toEqual([]);
+    workspace.tools('far', [remoteTool('one')]);
+    expect(namesIn(await wield(workspace, ['list', '--json']))).toEqual(['far_one']);
+  });
+
   spec('UPS-3', 'is private to the user, and avoids a start', async () => {
     const workspace = await listed();
     for (const file of filesOf(workspace)) expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -63,6 +63,8 @@ export function createListings(options: ListingsOptions) {
     const listing = load(server);
     return listing === undefined || isFailedStart(listing) ? undefined : listing;
   };
+  // What was stored before the clock was set back may be of any age.
+  const ageOf = ({ at }: Listing | FailedStart): number => (at > world.now() ? Infinity : world.now() - at);
   const contextOf = (server: ServerEntry): ToolContext => ({
     server,
     configuration: configurationOf(server),
@@ -114,13 +116,13 @@ export function createListings(options: ListingsOptions) {
       const listing = load(server);
       if (listing === undefined) return true;
       if (!isFailedStart(listing)) return false;
-      return world.now() >= listing.at + Math.min(FIRST_RETRY_MS * 2 ** (listing.count - 1), MAX_RETRY_MS);
+      return ageOf(listing) >= Math.min(FIRST_RETRY_MS * 2 ** (listing.count - 1), MAX_RETRY_MS);
     },
 
     /** Returns the protocol version of a server that was negotiated last, if that was recently. */
     knownVersionOf(server: ServerEntry, lifetimeMs = VERSION_LIFETIME_MS): Json | undefined {
       const listing = loadListing(server);
-      return listing !== undefined && world.now() < listing.at + lifetimeMs ? listing.version : undefined;
+      return listing !== undefined && ageOf(listing) < lifetimeMs ? listing.version : undefined;
     },
 
     stored: loadListing,
@@ -137,7 +139,7 @@ export function createListings(options: ListingsOptions) {
     async store(server: ServerEntry, listing: Omit<Listing, 'at'>): Promise<void> {
       await options.pinNew(toTools(server, listing.tools));
       const before = loadListing(server);
-      const isRecent = before !== undefined && world.now() < before.at + SAME_LIST_MS;
+      const isRecent = before !== undefined && ageOf(before) < SAME_LIST_MS;
       if (isRecent && isSameList(before, listing)) return;
       save(server, { at: world.now(), ...listing });
     },
