@@ -120,9 +120,9 @@ export function createListings(options: ListingsOptions) {
     },
 
     /** Returns the protocol version of a server that was negotiated last, if that was recently. */
-    knownVersionOf(server: ServerEntry, lifetimeMs = VERSION_LIFETIME_MS): Json | undefined {
+    knownVersionOf(server: ServerEntry): Json | undefined {
       const listing = loadListing(server);
-      return listing !== undefined && ageOf(listing) < lifetimeMs ? listing.version : undefined;
+      return listing !== undefined && ageOf(listing) < VERSION_LIFETIME_MS ? listing.version : undefined;
     },
 
     stored: loadListing,
