@@ -90,9 +90,11 @@ export function createFunctionToolbox(
   world: World,
   handed: Pick<FunctionExecutorOptions, 'store' | 'mcp'> = {},
 ): Toolbox {
+  // A program in JavaScript may pass anything (TOOL-28).
+  const registered = toRegistry((options as Partial<ToolboxOptions> | undefined)?.tools as ToolboxOptions['tools']);
   const fault = findFault(OPTIONS, options, 'the options of a toolbox');
   if (fault !== undefined) throw fault;
-  const { tools, limits = {}, repair = true } = options;
+  const { limits = {}, repair = true } = options;
   const settings: Settings = {
     ...DEFAULT_SETTINGS,
     repair,
@@ -107,7 +109,7 @@ export function createFunctionToolbox(
   });
   const offers = [toOfferSource(options.resources, options.prompts)];
   const catalog: Catalog = createCatalog({
-    registered: toRegistry(tools),
+    registered,
     builtin: [runCode],
     yielding: createTaskTools(),
     offered: () => 'none',
