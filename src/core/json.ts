@@ -110,7 +110,7 @@ function checkJson(value: unknown, bounds: JsonBounds, isCopied: boolean): { jso
     return { json: walk(value), properties };
   } catch (error) {
     // Thrown by a getter or a proxy.
-    throw error instanceof ToolError ? error : fault('cannot be read', PLAIN_JSON);
+    throw error instanceof ToolError ? error : fault('cannot be read', PLAIN_JSON, 'a value that cannot be read');
   }
 }
 

@@ -161,7 +161,7 @@ describe('a server that fails during a call', () => {
       ['no-list', 'invalid_output', /content must be an array/],
       ['no-part', 'invalid_output', /content\[0\]\.text is missing/],
       ['deep', 'tool_failed', /not read: it has more than .* 256 levels/],
-      ['proto', 'invalid_output', /has the key "__proto__"/],
+      ['proto', 'invalid_output', /is an object with the key "__proto__"/],
       ['huge', 'tool_failed', /a message of more than 16 MiB/],
       ['huge-last', 'tool_failed', /a message of more than 16 MiB/],
       ['no-line', 'exec_failed', /a message of more than 16 MiB/],

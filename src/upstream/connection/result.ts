@@ -110,5 +110,5 @@ export function describeJsonFault(error: unknown, maxBytes: number): string {
   const { faults } = isRecord(error.data) ? error.data : {};
   const [fault] = (Array.isArray(faults) ? faults : []) as { readonly path: string; readonly got: string }[];
   if (fault === undefined) return 'is not JSON';
-  return fault.path === '' ? fault.got : `is invalid: ${quoteOutside(fault.path)} ${fault.got}`;
+  return fault.path === '' ? `is ${fault.got}` : `is invalid: ${quoteOutside(fault.path)} is ${fault.got}`;
 }
