@@ -31,7 +31,7 @@ export interface Terminal {
   inTurn<T>(ask: () => Promise<T>): Promise<T>;
 }
 
-const CLEAR = '\r\u001b[2K';
+const CLEAR = '\r\u001b[K';
 
 /** Thrown by a write to a pipe whose reader is gone; not an error (CLI-10). */
 export class ClosedOutput extends Error {}

@@ -243,7 +243,7 @@ findingIf(hasPty, NO_PTY, 'N2', 'a progress line is cleared before other output'
   const workspace = createInstallWorkspace();
   const url = workspace.repository('repo', STARTER);
   const { screen } = await wieldAtTerminal(workspace, ['add', url, '--register-only']);
-  const shown = screen.split('\n').map((line) => line.split('\u001b[2K').at(-1)!.split('\r').at(-1)!);
+  const shown = screen.split('\n').map((line) => line.split('\u001b[K').at(-1)!.split('\r').at(-1)!);
   expect(shown.join('\n')).not.toMatch(/cloning|fetching/);
   expect(shown.find((line) => line.includes('added'))).toMatch(/^ {2}added {4}\S+ {2}file:/);
 });

@@ -144,7 +144,7 @@ describe('waiting', () => {
   specIf(hasPty, NO_PTY, 'UPS-15 CLI-4', 'shows which servers a listing waits for, at a terminal only', async () => {
     const { workspace } = createDocs();
     const { screen } = await wieldAtTerminal(workspace, ['list']);
-    expect(screen).toContain('waiting for docs\r\r\u001b[2K');
+    expect(screen).toContain('waiting for docs\r\r\u001b[K');
     expect(screen).toContain('docs_search');
     expect((await wieldAtTerminal(workspace, ['list'])).screen).not.toContain('waiting');
     const other = createDocs();
