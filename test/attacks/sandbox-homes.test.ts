@@ -94,9 +94,13 @@ describe('a home', () => {
       expect(printed).toMatch(/^shared[0-9a-f]+ first$/m);
       expect(printed).not.toContain(CANARY);
       expect(existsSync(join(repository, 'packages/a/made'))).toBe(true);
-      expect(await call(join(home, 'src/tree'), 'git log --oneline')).toContain('first');
-      // Files that a tool left do not open another repository.
       const tree = join(home, 'src/tree');
+      expect(await call(tree, 'git log --oneline')).toContain('first');
+      // As git with `worktree.useRelativePaths` writes them.
+      writeIn(tree, '.git', 'gitdir: ../app/.git/worktrees/tree\n');
+      writeIn(repository, '.git/worktrees/tree/gitdir', '../../../../tree/.git\n');
+      expect(await call(tree, 'git log --oneline')).toContain('first');
+      // Files that a tool left do not open another repository.
       const forged = {
         'names the repository': { '.git': `gitdir: ${join(repository, '.git')}\n` },
         'has a directory that names it': {

@@ -141,7 +141,9 @@ export function findGitDirectories(project: string): readonly string[] {
   const directory = readPointer(join(project, '.git'), project);
   if (directory === undefined) return [];
   const [, named] = /^\s*worktree\s*=\s*(.+)$/m.exec(readSmall(join(directory, 'config')) ?? '') ?? [];
-  const isLinked = readSmall(join(directory, 'gitdir'))?.trim() === join(project, '.git');
+  // Of `worktree.useRelativePaths` relative to the directory.
+  const link = readSmall(join(directory, 'gitdir'))?.trim();
+  const isLinked = link !== undefined && resolve(directory, link) === join(project, '.git');
   if (!isLinked && (named === undefined || realPath(resolve(directory, named.trim())) !== project)) return [];
   const common = readSmall(join(directory, 'commondir'));
   const shared = common === undefined ? undefined : realPath(resolve(directory, common.trim()));
