@@ -14,9 +14,9 @@ export interface ReadModuleFile extends ModuleFile {
   readonly identity: FileIdentity;
 }
 
-export const MAX_MODULE_BYTES = 4 * 1024 * 1024;
+/** Of a module with its imports, so also of each file. */
+export const MAX_MODULE_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 1000;
-const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 // Matches `import './x'`, `from './x'`, `import('./x')`, `require('./x')` and `resolve('./x')`, with comments between, and
 // every other text that may be the path of code, as of `createRequire(…)('./x.cjs')`. A false match only adds a file to the
 // hash. Repetitions are bounded, because the text is untrusted.
@@ -54,35 +54,41 @@ function isFile(path: string): boolean {
   return statOrNothing(path)?.isFile() === true;
 }
 
-/** Returns a file and its imports, starting with itself. Missing imports are left out; loading reports them. */
+/** Returns a file and its imports, starting with itself. */
 export function readClosure(file: string, within?: Boundary): readonly ReadModuleFile[] | ReadFault {
+  return readAll([file], within, file);
+}
+
+/** Returns the relative imports of code that is part of `file`. */
+export function readImports(code: string, file: string, within?: Boundary): readonly ReadModuleFile[] | ReadFault {
+  return readAll(importsOf(code, file), within);
+}
+
+// Missing files are left out, except for the root; loading reports them.
+function readAll(
+  paths: readonly string[],
+  within: Boundary | undefined,
+  root?: string,
+): readonly ReadModuleFile[] | ReadFault {
   const files = new Map<string, ReadModuleFile>();
-  const waiting = [file];
+  const waiting = [...paths];
   let bytes = 0;
   for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
     if (files.has(path)) continue;
     const reading = readModuleFile(path, within);
     if ('fault' in reading) {
-      if (path === file) return reading;
+      if (path === root) return reading;
       continue;
     }
     files.set(path, reading.file);
     bytes += reading.file.identity.size;
-    if (files.size > MAX_FILES || bytes > MAX_TOTAL_BYTES)
-      return tooLarge(`imports more than ${MAX_FILES} files or ${formatBytes(MAX_TOTAL_BYTES)}`);
+    if (files.size > MAX_FILES || bytes > MAX_MODULE_BYTES) {
+      const most = `${MAX_FILES} files or ${formatBytes(MAX_MODULE_BYTES)}`;
+      return { fault: 'unreadable', message: `it and its imports are more than ${most}` };
+    }
     waiting.push(...importsOf(reading.text, path));
   }
   return [...files.values()];
-}
-
-/** Returns the relative imports of code that is part of `file`. */
-export function readImports(code: string, file: string, within?: Boundary): readonly ReadModuleFile[] {
-  const found = new Map<string, ReadModuleFile>();
-  for (const path of importsOf(code, file)) {
-    const closure = readClosure(path, within);
-    if (!('fault' in closure)) for (const entry of closure) found.set(entry.path, entry);
-  }
-  return [...found.values()];
 }
 
 /** Drops the identity of a file. */
@@ -102,7 +108,6 @@ function readModuleFile(
 ): { readonly file: ReadModuleFile; readonly text: string } | ReadFault {
   const reading = readHead(path, MAX_MODULE_BYTES, { within });
   if ('fault' in reading) return reading;
-  if (!reading.complete) return tooLarge('larger than 4 MiB');
   const { bytes, identity } = reading;
   const text = /\.(?:[cm]?[jt]s)$/.test(path) ? bytes.toString('utf8') : '';
   return { file: { path, sha256: digestBytes(bytes), identity }, text };
@@ -124,8 +129,4 @@ function mainOf(directory: string): string[] {
   if (!isRecord(read) || typeof read.main !== 'string') return [];
   const main = resolve(directory, read.main);
   return [manifest, ...candidatesOf(main), ...REQUIRED.map((end) => main + end)];
-}
-
-function tooLarge(message: string): ReadFault {
-  return { fault: 'unreadable', message };
 }

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, truncateSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readClosure } from './closure.js';
+import { readClosure, readImports } from './closure.js';
 import { identifyPackages } from './packages.js';
 
 const LATER = (): number => Date.now() + 60_000;
@@ -80,5 +80,14 @@ test('an import leads to at most 1000 files and 64 MiB', () => {
   truncateSync(files[0]!, rest);
   expect(readClosure(main)).toHaveLength(17);
   truncateSync(files[0]!, rest + 1);
-  expect(readClosure(main)).toMatchObject({ message: expect.stringContaining('64 MiB') });
+  const tooLarge = { fault: expect.any(String), message: expect.stringContaining('64 MiB') };
+  expect(readClosure(main)).toMatchObject(tooLarge);
+  // One file alone is neither left out nor cut (TOOL-7).
+  writeFileSync(main, imports(1));
+  truncateSync(files[0]!, 65 * mebibytes);
+  expect(readClosure(main)).toMatchObject(tooLarge);
+  expect(readImports(imports(1), main)).toMatchObject(tooLarge);
+  truncateSync(files[0]!, 5 * mebibytes);
+  expect(readClosure(main)).toMatchObject([{ path: main }, { path: files[0], identity: { size: 5 * mebibytes } }]);
+  expect(readImports(imports(1), main)).toHaveLength(1);
 });

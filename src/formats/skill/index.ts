@@ -199,8 +199,9 @@ function toReading(header: SkillHeader, { file, text, identity, place }: SkillTe
   const own: Skill =
     scripts === undefined || scripts.scripts.length === 0 ? skill : { ...skill, scripts: scripts.scripts };
   const imports = delegate !== null && 'code' in delegate ? readImports(delegate.code, file, place.boundary) : [];
-  const source: SkillSource = { text, identity, imports };
-  const made = error ? toProblem(file, 'error', error) : toTool(skill, metadata, source);
+  const fault = error ?? ('fault' in imports ? { message: imports.message, hint: 'import less' } : undefined);
+  const source: SkillSource = { text, identity, imports: 'fault' in imports ? [] : imports };
+  const made = fault ? toProblem(file, 'error', fault) : toTool(skill, metadata, source);
   const base = { skills: [own], ...toStates(file, source, scripts, place) };
   const more = scripts?.tools ?? [];
   return 'severity' in made

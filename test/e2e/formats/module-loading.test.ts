@@ -20,6 +20,19 @@ const filesBelow = (directory: string): string[] =>
 // More than the hosts that run at once.
 const MANY = rounds(10, 60);
 
+spec('TOOL-7', 'a large import is loaded whole, and is part of the digest', async () => {
+  const workspace = createModuleWorkspace();
+  workspace.module('large.tool.ts', moduleText('large', '() => part', "import { part } from './part.js';"));
+  const digests = new Set<string | null>();
+  for (const part of ['a', 'b']) {
+    workspace.module('part.js', `/*${' '.repeat(5 * 1024 * 1024)}*/ export const part = '${part}';`);
+    const toolbox = workspace.toolbox();
+    expect(textOf(await toolbox.call('large', {}))).toBe(part);
+    digests.add((await toolbox.find('large')).origin.digest);
+  }
+  expect(digests.size).toBe(2);
+});
+
 describe('caching', () => {
   const COUNTED = (word: string): string =>
     moduleText(

@@ -8,7 +8,7 @@ import { DEFAULT_SETTINGS } from '../../../src/core/settings.js';
 import type { ModuleAction, Tool } from '../../../src/core/tool.js';
 import type { DoorOptions } from '../../../src/core/toolbox.js';
 import { createModuleExecutor } from '../../../src/executors/index.js';
-import { readImports } from '../../../src/files/closure.js';
+import { type ReadModuleFile, readImports } from '../../../src/files/closure.js';
 import { type ToolResult, textOf } from '../../../src/index.js';
 import { findEntry } from '../../../src/process/entry.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
@@ -163,7 +163,7 @@ export const outer = {
     const run = async (inline: string, name = 'default'): Promise<ToolResult['structured'] | undefined> => {
       const action: ModuleAction = {
         kind: 'module',
-        source: { inline, file, files: readImports(inline, file) },
+        source: { inline, file, files: readImports(inline, file) as readonly ReadModuleFile[] },
         export: name,
       };
       const origin = {
