@@ -63,9 +63,12 @@ export function createToolCalls({ toolbox, listings, modes, ready, shared }: Too
           .update(canonicalJson([session, clientName, id, input]))
           .digest('hex'),
       onProgress: toProgressListener(scope),
-      run: ({ controller, onProgress, approve, elicit, client, fault }) =>
-        run({
-          ...toCallOptions(scope),
+      run: ({ controller, onProgress, approve, elicit, client, fault }) => {
+        const { caller, background, trace } = toCallOptions(scope);
+        return run({
+          caller,
+          background,
+          trace,
           controller,
           onProgress,
           approve,
@@ -79,7 +82,8 @@ export function createToolCalls({ toolbox, listings, modes, ready, shared }: Too
           onLog: toLogListener(scope),
           logLevel: scope.logLevel,
           checkPlan,
-        }),
+        });
+      },
     });
   };
   const call: ToolCalls['call'] = async (params, scope) => {
