@@ -22,18 +22,42 @@ const FAILED_HINT = 'change the input, or fix the tool';
 // MOD-39: tools of botholomew are written for Bun.
 const BUN_HINT = 'tools run in Node; use its modules, such as node:fs and node:child_process, in place of Bun';
 
-// MOD-40: fields that tools of botholomew read, and what there is instead. Contexts inherit them, so that a copy has none.
-const NO_FIELDS: object = Object.freeze({
+/** The context of a function (MOD-5), frozen. */
+class Context {
+  // One getter for all of them: with a getter made for each, a call takes twice as long.
+  static readonly #signal: PropertyDescriptor & ThisType<Context> = {
+    enumerable: true,
+    get() {
+      return this.#environment.controller.signal;
+    },
+  };
+  readonly #environment: FunctionEnvironment;
+
+  constructor(members: Omit<ToolContext, 'signal'>, environment: FunctionEnvironment) {
+    this.#environment = environment;
+    Object.assign(this, members);
+    // A property of its own, so that a copy has it, and read late, because few functions use it.
+    Object.defineProperty(this, 'signal', Context.#signal);
+    Object.freeze(this);
+  }
+
+  // MOD-40: fields that tools of botholomew read, and what there is instead. Inherited, so that a copy has none.
   get conn(): never {
     throw missing('conn', 'use ctx.store, or ctx.withStore(async (store) => …): documents instead of a database');
-  },
+  }
+
   get dbPath(): never {
     throw missing('dbPath', 'use ctx.withStore(async (store) => …) in place of withDb(ctx.dbPath, …)');
-  },
+  }
+
   get mcpxClient(): never {
     throw missing('mcpxClient', 'use ctx.mcp, which is null without servers: list(), call(server, tool, input)');
-  },
-});
+  }
+}
+
+// All tools of a process share it.
+delete (Context.prototype as { constructor?: unknown }).constructor;
+Object.freeze(Context.prototype);
 
 function missing(field: string, hint: string): ToolError {
   return new ToolError('tool_failed', `the context of tools has no ${field}`, { hint });
@@ -71,7 +95,7 @@ export async function invoke(
   }
 }
 
-/** Creates the context of a function (MOD-5), frozen. */
+/** Creates the context of a function. */
 export function createContext(run: CallPart, environment: FunctionEnvironment): ToolContext {
   const { call, progress } = run;
   const { name, config, workdir, scoped, mcp = toUpstreams(run), log } = environment;
@@ -81,12 +105,7 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
       hint: 'call it from a terminal, or pass the answer as a parameter',
     });
   };
-  const context: ToolContext & { readonly __proto__: object } = {
-    __proto__: NO_FIELDS,
-    // Read late, because few functions use it.
-    get signal() {
-      return environment.controller.signal;
-    },
+  const members: Omit<ToolContext, 'signal'> = {
     toolbox: Object.freeze({
       call: (ref: string | NamedDefinition, input: unknown, options?: NestedOptions) =>
         call(toRef(ref), input, options),
@@ -106,7 +125,7 @@ export function createContext(run: CallPart, environment: FunctionEnvironment): 
       return run.client.request({ capability, params }, environment.controller.signal);
     },
   };
-  return Object.freeze(context);
+  return new Context(members, environment) as object as ToolContext;
 }
 
 // Upstream tools are called by reference, so that policy applies to them as well.
