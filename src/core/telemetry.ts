@@ -166,3 +166,6 @@ export class Operation implements SpanStart, MeasuredOperation {
     this.#span.end(this.name, [this.of.attributes, this.#describe(), this.#own(), this.#details ?? {}], this.failure);
   }
 }
+
+/** The span of a running call: its own, or that of the request it was made by. */
+export type CallSpan = Operation | Span;

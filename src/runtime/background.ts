@@ -6,7 +6,7 @@ import { type BackgroundRun, NO_OUTPUT, type Output, type ToolResult } from '../
 import type { CallParts } from './parts.js';
 import { type Call, nextCallId } from './scope.js';
 import { shapeFailure } from './shape.js';
-import { startCallSpan } from './telemetry.js';
+import { endCallSpan, startCallSpan } from './telemetry.js';
 
 export function recordBackground({ observers, workspace }: CallParts, outer: Call, { ended }: BackgroundRun): void {
   const { recorder } = observers;
@@ -17,7 +17,8 @@ export function recordBackground({ observers, workspace }: CallParts, outer: Cal
   const startedAt = world.monotonic();
   const { telemetry } = observers;
   const options = { ...outer.options, operation: undefined, trace: outer.span?.trace ?? outer.options.trace };
-  const span = telemetry?.isOn ? startCallSpan(telemetry, { ...outer, event, options }) : undefined;
+  const call: Call = { ...outer, event, options };
+  const span = telemetry?.isOn ? startCallSpan(telemetry, call) : undefined;
   recorder?.begin(event, snapshot);
   observers.emit?.({ type: 'start', ...event });
   try {
@@ -32,7 +33,7 @@ export function recordBackground({ observers, workspace }: CallParts, outer: Cal
     const end: EndEvent = { type: 'end', ...event, ...known, verdict: verdict && { ...verdict, reason }, result };
     recorder?.record(end, snapshot);
     telemetry?.count(end);
-    span?.end(result);
+    if (span !== undefined) endCallSpan(span, telemetry!, call, result);
     observers.emit?.(end);
   });
   inBackground(recorded, world.debug);

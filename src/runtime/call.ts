@@ -25,7 +25,7 @@ import type { CallParts } from './parts.js';
 import { inputOf, prepare } from './prepare.js';
 import { type Call, type GivenCall, openCall, withoutApps } from './scope.js';
 import { hideVariables, shapeFailure, shapeOutput, toInlineOutput } from './shape.js';
-import { startCallSpan } from './telemetry.js';
+import { endCallSpan, startCallSpan } from './telemetry.js';
 
 const MAX_DEPTH = 16;
 
@@ -127,7 +127,7 @@ function record({ observers }: CallParts, current: Call, result: ToolResult): vo
   const { tool, caller, plan, verdict, approval, decision, outputHash, snapshot } = current;
   if (telemetry?.isOn) {
     telemetry.count({ tool, caller, result });
-    current.span?.end(result);
+    if (current.span !== undefined) endCallSpan(current.span, telemetry, current, result);
   }
   if (recorder === undefined && emit === undefined) return;
   const known = { tool, input: inputOf(current), plan, verdict, approval, decision, outputHash };

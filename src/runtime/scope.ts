@@ -17,6 +17,7 @@ import type { AllowList } from '../core/rule.js';
 import { type Narrowing, NO_NARROWING } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import type { ContextStore, Stores } from '../core/store.js';
+import type { CallSpan } from '../core/telemetry.js';
 import type { ForeseenCall, Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import { listsWithin } from '../policy/rules.js';
@@ -69,13 +70,6 @@ export interface GivenCall {
   /** Aborts the call, and is aborted with its caller. */
   readonly controller: CallController;
   readonly nesting: Nesting;
-}
-
-/** The span of a running call. */
-export interface CallSpan {
-  /** Its position in the trace, for what it calls. */
-  readonly trace: TraceParent | undefined;
-  end(result: ToolResult): void;
 }
 
 /** A running call: filled in step by step, and recorded at the end. */

@@ -4,12 +4,12 @@ import { toContents } from '../core/contents.js';
 import { memoize } from '../core/memoize.js';
 import { cutText } from '../core/redact.js';
 import type { ToolResult } from '../core/result.js';
-import type { Attributes, Operation, Span, Telemetry } from '../core/telemetry.js';
+import { type Attributes, type CallSpan, Operation, type Span, type Telemetry } from '../core/telemetry.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import { inputOf } from './prepare.js';
-import type { Call, CallSpan } from './scope.js';
+import type { Call } from './scope.js';
 
 const MAX_NAME = 200;
 // Of arguments and results; there may be thousands of spans in memory.
@@ -23,16 +23,13 @@ const METHODS = {
 
 /** Starts the span of a call, if anything is traced (OBS-5). That of a request is the span of its call, too. */
 export function startCallSpan(telemetry: Telemetry, call: Call): CallSpan | undefined {
-  const { operation } = call.options;
-  if (operation !== undefined)
-    return {
-      get trace() {
-        return operation.trace;
-      },
-      end: (result) => endInRequest(operation, telemetry, call, result),
-    };
-  const own = openSpan(telemetry, call);
-  return own && { trace: own.trace, end: (result) => endSpan(own, telemetry, call, result) };
+  return call.options.operation ?? openSpan(telemetry, call);
+}
+
+/** Ends the span of a call. */
+export function endCallSpan(span: CallSpan, telemetry: Telemetry, call: Call, result: ToolResult): void {
+  if (span instanceof Operation) endInRequest(span, telemetry, call, result);
+  else endSpan(span, telemetry, call, result);
 }
 
 function endInRequest(operation: Operation, telemetry: Telemetry, call: Call, result: ToolResult): void {
