@@ -4,18 +4,22 @@ import type { DocumentStore, Stores } from '../core/store.js';
 import { carryLabels, enterLabels, type LabelledCall, type LabelParts } from './labels.js';
 
 /** Wraps the documents of a workdir, which share their labels: a search or list shows many of them at once. */
-export function withLabels(parts: LabelParts, call: LabelledCall, { documents, documentsName }: Stores): DocumentStore {
+export function withLabels(
+  parts: LabelParts,
+  callOf: () => LabelledCall,
+  { documents, documentsName }: Stores,
+): DocumentStore {
   if (parts.labels === undefined) return documents;
   const labels = parts.labels;
   const write = async <T>(run: () => Promise<T>): Promise<T> => {
-    await carryLabels(parts, call, documentsName);
+    await carryLabels(parts, callOf(), documentsName);
     return run();
   };
   const read = async <T>(run: () => Promise<T>): Promise<T> => {
     const entered = await labels.read(documentsName);
     await enterLabels(
       parts,
-      call,
+      callOf(),
       entered.map(({ label }) => label),
     );
     return run();

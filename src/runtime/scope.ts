@@ -191,10 +191,7 @@ export function openCall(parts: CallParts, given: GivenCall, make: CallMaker): C
 function toContextStore(parts: CallParts, stores: Stores, callOf: () => Call): ContextStore {
   const { results, session } = stores;
   return {
-    // Few calls use them.
-    get documents() {
-      return withLabels(parts, callOf(), stores);
-    },
+    documents: withLabels(parts, callOf, stores),
     async openResult(id) {
       const call = callOf();
       const { caller, snapshot } = call;
