@@ -73,7 +73,8 @@ export function toLoginNotices(toolbox: NodeToolbox, loginPages: LoginPages, cal
   const { machine, state } = toolbox;
   const { upstreams } = state;
   const snapshot = state.snapshot();
-  const rules = toRules({ ...snapshot, user: caller });
+  const { policy, now, trusted, workdir } = snapshot;
+  const rules = toRules({ policy, now, trusted, workdir, user: caller });
   return upstreams.states().flatMap(({ server, state: is }) => {
     const user = is === 'failed' || is === 'unknown' ? findLoginUser(server, caller) : undefined;
     if (user === undefined || !isPerUser(server) || findDenial(anyToolOf(server.name), MODEL, rules)) return [];

@@ -2,15 +2,16 @@
 
 import { isAbsolute } from 'node:path';
 import { ToolError } from '../core/error.js';
+import type { Boundary, Place } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import { isPlainText, isSensitiveName, type KnownSecrets } from '../core/redact.js';
 import type { Policy } from '../core/rule.js';
 import type { UserOf } from '../core/selector-terms.js';
 import type { Settings } from '../core/settings.js';
-import type { ConfiguredServers, Snapshot, Workspace, World } from '../core/snapshot.js';
+import type { ConfiguredServers, FilesOf, Snapshot, Workspace, World } from '../core/snapshot.js';
 import { decodeUri } from '../core/text.js';
 import { isGranted } from '../process/environment.js';
-import type { Located, PlacesOf } from './places.js';
+import type { PlacesOf } from './places.js';
 
 export interface WorkspaceOptions {
   readonly workdir: string;
@@ -34,7 +35,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   let { workdir } = options;
   return {
     world: options.world,
-    snapshot: (caller) => toSnapshot(workdir, options, caller),
+    snapshot: (caller) => new WorkspaceSnapshot(workdir, options, caller),
     setWorkdir(directory) {
       if (!isAbsolute(directory)) {
         throw new ToolError('usage', `the workdir must be an absolute path, not ${directory}`, {
@@ -47,61 +48,77 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   };
 }
 
-// Members are read on first use: few calls need all of them, and reading one means file system calls.
-function toSnapshot(
-  workdir: string,
-  options: WorkspaceOptions,
-  { user, groups, issuer, profile }: UserOf = {},
-): Snapshot {
-  const { settings, policy, problems } = options.configuration(workdir, profile);
-  const { places, world, serverSecrets } = options;
-  const at: Located = { workdir, settings };
-  const isTrusted = once(() => options.isTrusted(workdir));
-  const listPlaces = once(() => places.list(at));
-  const readServers = once(() => options.servers(settings));
-  const ownVariables = once(() => findSecrets(settings, world));
-  const ownSecrets = once(() => ownVariables().map(([, value]) => value));
-  const hidden = once(() => ownVariables().flatMap((one) => (isPlainVariable(one) ? [] : [one[1]])));
-  return Object.freeze({
-    workdir,
-    settings,
-    policy,
-    now: world.now(),
-    user: { user, groups, issuer },
-    get trusted() {
-      return isTrusted();
-    },
-    get places() {
-      return listPlaces();
-    },
-    get libraries() {
-      return places.libraries(at);
-    },
-    get roots() {
-      return places.roots(at);
-    },
-    get servers() {
-      return readServers();
-    },
-    get secrets() {
-      return serverSecrets.all.length === 0 ? ownSecrets() : [...ownSecrets(), ...serverSecrets.all];
-    },
-    get hidden() {
-      return serverSecrets.all.length === 0 ? hidden() : [...hidden(), ...serverSecrets.all];
-    },
-    get problems() {
-      return [...problems, ...places.problems(at)];
-    },
-    boundaryOf: (files) => places.boundaryOf(at, files),
-  } satisfies Snapshot);
-}
+// Few calls need all members, and reading one means file system calls.
+class WorkspaceSnapshot implements Snapshot {
+  readonly workdir: string;
+  readonly settings: Settings;
+  readonly policy: Policy;
+  readonly now: number;
+  readonly user: UserOf;
+  readonly boundaryOf = (files: FilesOf): Boundary | undefined => this.#options.places.boundaryOf(this, files);
+  readonly #options: WorkspaceOptions;
+  readonly #problems: readonly Problem[];
+  #trusted: boolean | undefined;
+  #places: readonly Place[] | undefined;
+  #servers: ConfiguredServers | undefined;
+  #secrets: ReturnType<typeof findSecrets> | undefined;
 
-function once<T>(read: () => T): () => T {
-  let known: { readonly value: T } | undefined;
-  return () => {
-    known ??= { value: read() };
-    return known.value;
-  };
+  constructor(workdir: string, options: WorkspaceOptions, { user, groups, issuer, profile }: UserOf = {}) {
+    const { settings, policy, problems } = options.configuration(workdir, profile);
+    this.workdir = workdir;
+    this.settings = settings;
+    this.policy = policy;
+    this.now = options.world.now();
+    this.user = { user, groups, issuer };
+    this.#options = options;
+    this.#problems = problems;
+    Object.freeze(this);
+  }
+
+  get trusted(): boolean {
+    this.#trusted ??= this.#options.isTrusted(this.workdir);
+    return this.#trusted;
+  }
+
+  get places(): readonly Place[] {
+    this.#places ??= this.#options.places.list(this);
+    return this.#places;
+  }
+
+  get libraries(): readonly Place[] {
+    return this.#options.places.libraries(this);
+  }
+
+  get roots(): readonly string[] {
+    return this.#options.places.roots(this);
+  }
+
+  get servers(): ConfiguredServers {
+    this.#servers ??= this.#options.servers(this.settings);
+    return this.#servers;
+  }
+
+  get secrets(): readonly string[] {
+    return this.#withServers(this.#own.all);
+  }
+
+  get hidden(): readonly string[] {
+    return this.#withServers(this.#own.hidden);
+  }
+
+  get problems(): readonly Problem[] {
+    return [...this.#problems, ...this.#options.places.problems(this)];
+  }
+
+  get #own() {
+    this.#secrets ??= findSecrets(this.settings, this.#options.world);
+    return this.#secrets;
+  }
+
+  #withServers(own: readonly string[]): readonly string[] {
+    const { all } = this.#options.serverSecrets;
+    return all.length === 0 ? own : [...own, ...all];
+  }
 }
 
 // Shorter values would be redacted from ordinary words.
@@ -122,16 +139,20 @@ function secretsIn(name: string, value: string): readonly string[] {
   return [...new Set([password, decodeUri(password)])];
 }
 
-// Returns the variables that the configuration passes to tools, the model key and our own secrets, with their values.
-function findSecrets({ env, tools, model }: Settings, world: World): readonly (readonly [string, string])[] {
+// Returns the values of variables that the configuration passes to tools, of the model key and our own secrets.
+function findSecrets({ env, tools, model }: Settings, world: World) {
   const key = model?.keyVariable === undefined ? [] : [model.keyVariable];
   const pass = [...env.pass, ...key, ...[...tools.values()].flatMap((tool) => tool.pass ?? [])];
-  if (pass.length === 0 && OWN_SECRETS.every((name) => !world.env[name])) return [];
-  return Object.entries(world.env).flatMap(([name, value]) =>
+  if (pass.length === 0 && OWN_SECRETS.every((name) => !world.env[name])) return { all: [], hidden: [] };
+  const found = Object.entries(world.env).flatMap(([name, value]) =>
     value !== undefined && (OWN_SECRETS.includes(name) || isGranted(name, pass))
       ? secretsIn(name, value).flatMap((secret) =>
           secret.length >= MIN_SECRET_LENGTH ? [[name, secret] as const] : [],
         )
       : [],
   );
+  return {
+    all: found.map(([, value]) => value),
+    hidden: found.filter((one) => !isPlainVariable(one)).map(([, value]) => value),
+  };
 }
