@@ -1,5 +1,4 @@
 // Index files: one per directory and format, so that listing a thousand tools reads one file.
-// The first line is a JSON document with what a listing needs, the others are the schemas and actions of its tools.
 
 import type { FileState, Format } from '../core/format.js';
 import type { FileIdentity, Origin, Place } from '../core/origin.js';
@@ -43,17 +42,12 @@ interface IndexedEntry extends Omit<Entry, 'states' | 'reading' | 'indexed'> {
   readonly reading?: Omit<NonNullable<Entry['reading']>, 'tools'> & { readonly tools: readonly IndexedTool[] };
 }
 
-interface IndexedTool extends Pick<Tool, 'name' | 'description'> {
+interface IndexedTool extends Pick<Tool, 'name' | 'description' | 'action'> {
+  readonly input: JsonSchema;
+  readonly output?: JsonSchema | undefined;
   /** What differs from the defaults. */
   readonly origin: Partial<Origin>;
   readonly traits: Partial<Traits>;
-  /** The number of the line with its schemas and action. */
-  readonly line: number;
-}
-
-interface IndexedLine extends Pick<Tool, 'action'> {
-  readonly input: JsonSchema;
-  readonly output?: JsonSchema;
 }
 
 export function createIndexFile({ directory, version, toSchema, loadShipped, world }: IndexFileOptions): IndexFile {
@@ -63,10 +57,9 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
     JSON.stringify(['wield-index', version, format.name, place.directory, ...(place.ignore ?? [])]);
   const loadOwn = (place: Place, format: Format): DirectoryState | undefined =>
     files.read(labelOf(place, format), (text) => {
-      const lines = text.split('\n');
-      const { identity, settled, entries } = JSON.parse(lines[0]!) as IndexDocument;
+      const { identity, settled, entries } = JSON.parse(text) as IndexDocument;
       const origin = commonOrigin(place, format);
-      const read = (tool: IndexedTool): Tool => toTool(tool, origin, lines[tool.line]!, toSchema);
+      const read = (tool: IndexedTool): Tool => toTool(tool, origin, toSchema);
       const known = new Map<string, Entry>();
       for (const entry of entries) known.set(entry.name, toEntry(entry, read));
       return { identity, settled, entries: known, shipped: false };
@@ -75,16 +68,21 @@ export function createIndexFile({ directory, version, toSchema, loadShipped, wor
     load: (place, format) => loadOwn(place, format) ?? (place.external ? loadShipped(place, format) : undefined),
     save(place, format, { identity, settled, entries }) {
       if (entries.size < MIN_ENTRIES) return;
-      const lines = [''];
       const common = commonOrigin(place, format);
-      const write = ({ name, description, input, output, action, origin, traits }: Tool): IndexedTool => {
-        const line: IndexedLine = { input: input.json, output: output?.json, action };
-        const changed = { origin: difference(origin, common), traits: difference(traits, NO_TRAITS) };
-        return { name, description, ...changed, line: lines.push(JSON.stringify(line)) - 1 };
-      };
+      const write = ({ name, description, input, output, action, origin, traits }: Tool): IndexedTool => ({
+        name,
+        description,
+        input: input.json,
+        output: output?.json,
+        action,
+        origin: difference(origin, common),
+        traits: difference(traits, NO_TRAITS),
+      });
       const indexed = [...entries.values()].map((entry) => toIndexed(entry, write));
-      lines[0] = JSON.stringify({ identity, settled, entries: indexed } satisfies IndexDocument);
-      files.write(labelOf(place, format), lines.join('\n'));
+      files.write(
+        labelOf(place, format),
+        JSON.stringify({ identity, settled, entries: indexed } satisfies IndexDocument),
+      );
     },
     remove: (place, format) => files.remove(labelOf(place, format)),
   };
@@ -132,33 +130,18 @@ function toEntry({ name, states, files, settled, reading }: IndexedEntry, toTool
 }
 
 function toTool(
-  { name, description, origin, traits }: IndexedTool,
+  { name, description, input, output, action, origin, traits }: IndexedTool,
   common: Omit<Origin, 'uri'>,
-  line: string,
   toSchema: ToSchema,
 ): Tool {
-  let parsed: Pick<Tool, 'input' | 'output' | 'action'> | undefined;
-  const parse = () => {
-    if (parsed === undefined) {
-      const { input, output, action } = JSON.parse(line) as IndexedLine;
-      parsed = { input: toSchema(input, 'input'), output: output && toSchema(output, 'output'), action };
-    }
-    return parsed;
-  };
   return {
     name,
     description,
     traits: { ...NO_TRAITS, ...traits },
     // The owner follows from the place, and is not part of the key.
     origin: { ...common, ...origin, owner: common.owner } as Origin,
-    get input() {
-      return parse().input;
-    },
-    get output() {
-      return parse().output;
-    },
-    get action() {
-      return parse().action;
-    },
+    input: toSchema(input, 'input'),
+    output: output && toSchema(output, 'output'),
+    action,
   };
 }
