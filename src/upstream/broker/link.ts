@@ -16,7 +16,7 @@ import type { RemoteCall } from '../connection/call.js';
 import type { ToolListing } from '../connection/fetch-listing.js';
 import type { ServerExit } from '../connection/transport.js';
 import type { BrokerAddress } from './address.js';
-import { createPeer, type Params, type Peer, type PeerHandlers } from './peer.js';
+import { createPeer, type Params, type Peer, PeerClosedError, type PeerHandlers } from './peer.js';
 import { isListener, meetChallenge } from './proof.js';
 import type { Greeting } from './wire.js';
 
@@ -66,7 +66,8 @@ async function reach(path: string): Promise<Socket | undefined> {
   }
 }
 
-async function greet(socket: Socket, { build, socket: path }: BrokerAddress): Promise<Link> {
+// Undefined if it ended meanwhile, so that another one can be started.
+async function greet(socket: Socket, { build, socket: path }: BrokerAddress): Promise<Link | undefined> {
   const channels = new Map<number, ChannelListener>();
   const calls = new Map<number, RemoteCall>();
   const peer = createPeer(socket, createHandlers(channels, calls), true);
@@ -81,6 +82,7 @@ async function greet(socket: Socket, { build, socket: path }: BrokerAddress): Pr
     if (!(await settlesWithin(prove(), TIMEOUT_MS))) throw new Error('it does not answer');
   } catch (error) {
     peer.close();
+    if (error instanceof PeerClosedError) return undefined;
     throw error;
   }
   peer.closed.then(() => {

@@ -1,7 +1,9 @@
 // Servers that all sessions of a user share: one process each, nothing that crosses, and ends.
 
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, vi } from 'vitest';
@@ -245,6 +247,20 @@ describe.concurrent('a shared server', () => {
     for (const { stdout } of await Promise.all(calls)) expect(stdout).toBe('b\n');
     expect(workspace.starts('far')).toHaveLength(2);
     expect(readdirSync(workspace.broker).filter((name) => name.endsWith('.json'))).toHaveLength(1);
+  });
+
+  spec('UPS-120', 'is shared by another broker if the one that listened ends during the greeting', async () => {
+    const workspace = createBrokerWorkspace();
+    await wield(workspace, ['call', 'far_echo', '--text', 'a']);
+    process.kill(workspace.brokerPid()!, 'SIGKILL');
+    const socket = join(workspace.broker, readdirSync(workspace.broker).find((name) => name.endsWith('.sock'))!);
+    rmSync(socket);
+    const ending = createServer((connection) => connection.destroy()).listen(socket);
+    await once(ending, 'listening');
+    const before = workspace.brokerPid();
+    expect((await wield(workspace, ['call', 'far_echo', '--text', 'b'])).stdout).toBe('b\n');
+    expect(workspace.brokerPid()).not.toBe(before);
+    ending.close();
   });
 
   spec('UPS-117', 'is not shared from a home whose path is too long, or that cannot be written', async () => {
