@@ -26,7 +26,7 @@ spec('RUN-14', 'the options of a toolbox are checked, and those of a program tha
     [{ midleware: [] }, 'unknown key "midleware"', 'did you mean "middleware"?'],
     [{ workdir: 'rel/x' }, 'workdir must be an absolute path, got a string'],
     [{ limits: { timeoutMs: -1 } }, 'limits.timeoutMs must be a positive number of milliseconds, got the number -1'],
-    [{ limits: { timeout: 5 } }, 'unknown key "limits.timeout"'],
+    [{ limits: { timeout: 5 } }, 'unknown key "limits.timeout"', 'did you mean "timeoutMs"?'],
     [{ limits: { queue: '5' } }, 'limits.queue must be a number of 0 or more, got a string'],
     [{ middleware: cache() }, 'middleware must be an array of middleware, got an object'],
     [{ repair: 'no' }, 'repair must be true or false, got a string'],

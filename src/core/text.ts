@@ -61,7 +61,10 @@ export function nearest(name: string, candidates: Iterable<string>): string[] {
     const distance = isBeginning ? 1 : Math.min(near(wanted, other, limit), ofPart);
     if (Math.floor(distance) <= limit) scored.push({ candidate, distance });
   }
-  scored.sort((a, b) => a.distance - b.distance || compareText(a.candidate, b.candidate));
+  scored.sort(
+    (a, b) =>
+      a.distance - b.distance || a.candidate.length - b.candidate.length || compareText(a.candidate, b.candidate),
+  );
   return scored.slice(0, 3).map((entry) => entry.candidate);
 }
 
