@@ -468,6 +468,7 @@ describe('the page in a browser', () => {
     await tab.getByLabel('Keys').waitFor();
     await poll(focused).toBe(' Close');
     await tab.keyboard.press('Escape');
+    await tab.getByLabel('Keys').waitFor({ state: 'detached' });
     await poll(focused).toBe(first);
     await tab.keyboard.press('?');
     await tab.getByRole('button', { name: 'Close' }).press('Enter');
