@@ -65,7 +65,7 @@ export function offeredTo(
   if (name === READ_SKILL && remoteSkills(snapshot).length > 0) return 'all';
   if (name === RUN_SKILL_SCRIPT && skills.some((skill) => isVisible(skill) && skill.scripts !== undefined))
     return 'models';
-  if (isBackgroundTool({ name })) return hasBackground ? 'models' : 'none';
+  if (isBackgroundTool({ name })) return hasBackground() ? 'models' : 'none';
   if (isModeTool({ name })) return usesTool(snapshot.settings.view.mode, { name }) ? 'models' : 'none';
   // SRV-14: a model that gets a handle must be able to read it; a person gets the whole output.
   return name === READ_RESULT || name === QUERY_RESULT ? 'models' : 'none';

@@ -18,7 +18,7 @@ export interface Listed {
   /** The first skill of each name, in path order. */
   readonly skills: readonly Skill[];
   /** Whether a process of a tool goes on after its call. */
-  readonly hasBackground: boolean;
+  hasBackground(): boolean;
 }
 
 export interface Listing extends Listed {
@@ -55,9 +55,8 @@ export function mergeListing(parts: ListingParts): Listing {
   const problems: Problem[] = [];
   const registered = [...parts.registered];
   const isBackground = ({ traits }: Tool): boolean => traits.background === true;
-  const hasBackground = [registered, ...parts.directories.map(({ tools }) => tools)].some((all) =>
-    all.some(isBackground),
-  );
+  const hasBackground = (): boolean =>
+    registered.some(isBackground) || parts.directories.some((listing) => listing.tools.some(isBackground));
   const skills = firstOfEachName(parts.directories.flatMap((listing) => listing.skills));
 
   const add = (tool: Tool, to: Tool[]): void => {

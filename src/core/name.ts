@@ -250,11 +250,11 @@ export function withoutReservedTags(
   tool: Tool,
   path: () => string,
 ): { readonly tool: Tool; readonly problem?: Problem } {
+  if (!tool.traits.tags.some(isReservedTag)) return { tool };
   const claimed = tool.traits.tags.filter(isReservedTag);
-  if (claimed.length === 0) return { tool };
   const tags = tool.traits.tags.filter((tag) => !isReservedTag(tag));
   return {
-    // Copies descriptors, because tools from an index parse schema and action on first access.
+    // Copies descriptors, because tools of a large document parse schema and action on first access.
     tool: Object.defineProperties({} as Tool, {
       ...Object.getOwnPropertyDescriptors(tool),
       traits: { value: Object.freeze({ ...tool.traits, tags }), enumerable: true },

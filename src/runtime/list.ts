@@ -24,12 +24,13 @@ export async function listTools(
   const listing = knownOnly ? read() : await readSettled(catalog, snapshot, read);
   const isModel = caller.kind === 'model';
   const all = isModel ? [...listing.tools, ...listing.forModels] : listing.tools;
-  const { tools } = splitDenied(all, caller, snapshot, above(cascade, listing.skills, snapshot));
-  const isVisible = ({ traits }: Tool): boolean =>
-    hidden || !traits.hidden || (caller.apps === true && traits.app === true);
-  const visible = tools.filter(
-    (tool) => isVisible(tool) && !(isModel && (isPlainText(tool) || tool.traits.ofSkill === true)),
-  );
+  const isVisible = (tool: Tool): boolean => {
+    const { traits } = tool;
+    if (!hidden && traits.hidden && !(caller.apps === true && traits.app === true)) return false;
+    return !isModel || (traits.ofSkill !== true && !isPlainText(tool));
+  };
+  const narrowingOf = above(cascade, listing.skills, snapshot);
+  const { tools: visible } = splitDenied(all.filter(isVisible), caller, snapshot, narrowingOf);
   if (!isModel) return visible;
   const { results, view } = snapshot.settings;
   return withAliases(results.schemas ? visible : visible.map(withoutOutput), view);
