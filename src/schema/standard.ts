@@ -4,7 +4,7 @@ import { ToolError } from '../core/error.js';
 import { describeValue, isRecord, toPointer } from '../core/json.js';
 import type { Fault, JsonSchema, Schema } from '../core/schema.js';
 import { createJsonSchema } from './json.js';
-import { findInZod, findMarked, MARKING, type Side, type Unpublished } from './unpublished.js';
+import { findMarked, MARKING, type Side } from './unpublished.js';
 
 /** The parts of Standard Schema 1 and Standard JSON Schema that are used here. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -77,23 +77,29 @@ function publish(schema: StandardSchema, side: Side): JsonSchema {
       hint: 'use a version that implements Standard JSON Schema (zod 4.2 or newer), or write the JSON Schema itself',
     });
   }
-  const json = toDocument(schema, side);
-  const marked = findMarked(json, side);
-  if (marked !== undefined) throw cannotPublish(marked);
+  const json = toDocument(jsonSchema[side], vendor);
+  const marked = findMarked(json, vendor, side);
+  if (marked !== undefined) {
+    const { path, what, write } = marked;
+    const part = path === '' ? 'it' : path;
+    throw new ToolError('invalid_definition', `cannot be published as JSON Schema: ${part} is ${what}`, {
+      hint: `${path === '' ? '' : `for ${path}, `}write ${write}`,
+      data: { path },
+    });
+  }
   // Copied, because a library may share objects within the document.
   return JSON.parse(JSON.stringify(json)) as JsonSchema;
 }
 
-function toDocument(schema: StandardSchema, side: Side): Record<string, unknown> {
-  const { jsonSchema, vendor } = schema['~standard'];
-  const options = vendor === 'arktype' ? { libraryOptions: MARKING } : {};
+function toDocument(
+  convert: (options: JsonSchemaOptions) => Record<string, unknown>,
+  vendor: string,
+): Record<string, unknown> {
   try {
     // The dialect is always 2020-12, and some providers reject the keyword.
-    const { $schema: _, ...json } = jsonSchema![side]({ target: 'draft-2020-12', ...options });
+    const { $schema: _, ...json } = convert({ target: 'draft-2020-12', libraryOptions: MARKING[vendor] });
     return json;
   } catch (error) {
-    const found = vendor === 'zod' ? findInZod(schema, side) : undefined;
-    if (found !== undefined) throw cannotPublish(found, error);
     throw new ToolError(
       'invalid_definition',
       `cannot be published as JSON Schema: ${error instanceof Error ? error.message : error}`,
@@ -103,15 +109,6 @@ function toDocument(schema: StandardSchema, side: Side): Record<string, unknown>
       },
     );
   }
-}
-
-function cannotPublish({ path, what, write }: Unpublished, cause?: unknown): ToolError {
-  const part = path === '' ? 'it' : path;
-  return new ToolError('invalid_definition', `cannot be published as JSON Schema: ${part} is ${what}`, {
-    hint: `${path === '' ? '' : `for ${path}, `}write ${write}`,
-    data: { path },
-    cause,
-  });
 }
 
 function toFault({ message, path = [] }: StandardIssue, value: unknown): Fault {

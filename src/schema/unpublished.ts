@@ -59,86 +59,53 @@ const ARKTYPE: Readonly<Record<string, Explanation>> = {
   Function: ['a function', "a name for it, \"'a' | 'b'\""],
 };
 
-/** Returns the first part of a Zod schema without JSON Schema, the innermost one; undefined if none is known. */
-export function findInZod(schema: unknown, side: Side): Unpublished | undefined {
-  const seen = new Set<unknown>();
-  const search = (node: unknown, path: string): Unpublished | undefined => {
-    if (seen.has(node) || isPublished(node, side)) return undefined;
-    seen.add(node);
-    const def = definitionOf(node);
-    if (def === undefined) return undefined;
-    for (const [step, child] of partsOf(def, side)) {
-      const found = search(child, path + step);
-      if (found !== undefined) return found;
-    }
-    return explain(ZOD[String(def.type)], path, side);
-  };
-  return search(schema, '');
-}
-
-type ZodDefinition = Readonly<Record<string, unknown>>;
-
-function definitionOf(schema: unknown): ZodDefinition | undefined {
-  const inner = isRecord(schema) ? schema._zod : undefined;
-  return isRecord(inner) && isRecord(inner.def) ? inner.def : undefined;
-}
-
-function isPublished(schema: unknown, side: Side): boolean {
-  const standard = isRecord(schema) ? schema['~standard'] : undefined;
-  const publish = isRecord(standard) && isRecord(standard.jsonSchema) ? standard.jsonSchema[side] : undefined;
-  if (typeof publish !== 'function') return false;
-  try {
-    publish({ target: 'draft-2020-12' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-// The schemas in a definition, each with what it adds to the path.
-function partsOf(def: ZodDefinition, side: Side): readonly (readonly [step: string, child: unknown])[] {
-  const { shape, items, options, getter } = def;
-  return [
-    ...Object.entries(isRecord(shape) ? shape : {}).map(([key, child]) => [`.${key}`, child] as const),
-    ...(Array.isArray(items) ? items : []).map((child, at) => [`[${at}]`, child] as const),
-    ...(Array.isArray(options) ? options : []).map((child) => ['', child] as const),
-    ['[]', def.element],
-    ['[]', def.rest],
-    ['.*', def.valueType],
-    ['.*', def.catchall],
-    ['', def.innerType],
-    ['', def.left],
-    ['', def.right],
-    ['', side === 'input' ? def.in : def.out],
-    ['', typeof getter === 'function' ? getter() : undefined],
-  ];
-}
-
-function explain(entry: Explanation | undefined, path: string, side: Side): Unpublished | undefined {
-  if (entry === undefined) return undefined;
-  const [what, write] = entry;
-  return { path: path.replace(/^\./, ''), what, write: typeof write === 'string' ? write : write[side] };
-}
+const EXPLANATIONS: Readonly<Record<string, Readonly<Record<string, Explanation>>>> = { zod: ZOD, arktype: ARKTYPE };
 
 const MARK = 'x-unpublished';
 
-/** An option of ArkType, which otherwise accepts anything in the place of what it cannot publish: marks that place. */
-export const MARKING = {
-  fallback: ({ code, base, domain, proto, unit }: Readonly<Record<string, unknown>>): unknown => {
-    const type = { date: 'Date', domain, proto: (proto as { name?: string })?.name, unit: typeof unit }[String(code)];
-    return typeof type === 'string' && Object.hasOwn(ARKTYPE, type) ? { [MARK]: type } : base;
+interface ZodPlace {
+  readonly zodSchema: {
+    readonly _zod: { readonly def: { readonly type: string; readonly values?: readonly unknown[] } };
+  };
+  readonly jsonSchema: Record<string, unknown>;
+}
+
+/** Options by vendor: what cannot be published is marked in the document, instead of an error or a schema for anything. */
+export const MARKING: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  zod: {
+    unrepresentable: ({ zodSchema }: ZodPlace) => (Object.hasOwn(ZOD, zodSchema._zod.def.type) ? 'any' : 'throw'),
+    override({ zodSchema, jsonSchema }: ZodPlace): void {
+      const { type, values = [] } = zodSchema._zod.def;
+      const isPublished =
+        (type === 'literal' && !values.some((value) => value === undefined || typeof value === 'bigint')) ||
+        (type === 'catch' && 'default' in jsonSchema);
+      if (Object.hasOwn(ZOD, type) && !isPublished) jsonSchema[MARK] = type;
+    },
+  },
+  arktype: {
+    fallback: ({ code, base, domain, proto, unit }: Readonly<Record<string, unknown>>): unknown => {
+      const type = { date: 'Date', domain, proto: (proto as { name?: string })?.name, unit: typeof unit }[String(code)];
+      return typeof type === 'string' && Object.hasOwn(ARKTYPE, type) ? { [MARK]: type } : base;
+    },
   },
 };
 
 /** Returns the first place that was marked in a document. */
-export function findMarked(node: unknown, side: Side, path = ''): Unpublished | undefined {
-  if (!isRecord(node)) return undefined;
-  if (typeof node[MARK] === 'string') return explain(ARKTYPE[node[MARK]], path, side);
-  for (const [step, child] of placesIn(node)) {
-    const found = findMarked(child, side, path + step);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+export function findMarked(document: unknown, vendor: string, side: Side): Unpublished | undefined {
+  const find = (node: unknown, path: string): Unpublished | undefined => {
+    if (!isRecord(node)) return undefined;
+    const explanation = typeof node[MARK] === 'string' ? EXPLANATIONS[vendor]?.[node[MARK]] : undefined;
+    if (explanation !== undefined) {
+      const [what, write] = explanation;
+      return { path: path.replace(/^\./, ''), what, write: typeof write === 'string' ? write : write[side] };
+    }
+    for (const [step, child] of placesIn(node)) {
+      const found = find(child, path + step);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return find(document, '');
 }
 
 function placesIn(node: Readonly<Record<string, unknown>>): readonly (readonly [step: string, child: unknown])[] {
