@@ -1,17 +1,11 @@
 // Parses globs: `*`, `?`, `[…]`, `{a,b}`, `{1..9}` and backslash escapes.
 
+import type { Branches, Part, Test } from './automaton.js';
 import { ToolError } from './error.js';
 import { quoteOutside } from './text.js';
 
-/** Whether a code point matches. */
-export type Test = (character: number) => boolean;
-
-export type GlobItem =
-  | { readonly kind: 'exact'; readonly character: number }
-  | { readonly kind: 'one'; readonly test: Test }
-  /** Any number of characters: all that pass the test, any without one. */
-  | { readonly kind: 'run'; readonly test?: Test }
-  | { readonly kind: 'choice'; readonly choices: readonly (readonly GlobItem[])[] };
+/** A part of a glob; `exact` is the one character that it matches. */
+export type GlobItem = Part & { readonly exact?: number };
 
 /** Location of a pattern in its source text, for error messages. */
 export interface PatternContext {
@@ -77,20 +71,34 @@ function readSequence(reader: Reader, inBraces: boolean): GlobItem[] {
     const character = reader.pattern[reader.at]!;
     if (inBraces && (character === ',' || character === '}')) break;
     if (character === '*') {
-      if (items.at(-1)?.kind !== 'run') items.push({ kind: 'run' });
+      if (items.at(-1)?.max !== Number.POSITIVE_INFINITY) items.push(anyNumber(() => true, !inBraces));
       reader.at++;
     } else if (character === '?') {
-      items.push({ kind: 'one', test: () => true });
+      items.push(one(() => true));
       reader.at++;
-    } else if (character === '[') items.push({ kind: 'one', test: readClass(reader) });
+    } else if (character === '[') items.push(one(readClass(reader)));
     else if (character === '{') items.push(...readBraces(reader));
     else items.push(exactly(readCharacter(reader)));
   }
   return items;
 }
 
+export function one(test: Test): GlobItem {
+  return { min: 1, max: 1, what: { kind: 'character', test } };
+}
+
+/** Any number of characters that pass. */
+export function anyNumber(test: Test, isGate = false): GlobItem {
+  return { ...one(test), min: 0, max: Number.POSITIVE_INFINITY, isGate };
+}
+
 export function exactly(character: number | string): GlobItem {
-  return { kind: 'exact', character: typeof character === 'string' ? character.codePointAt(0)! : character };
+  const exact = typeof character === 'string' ? character.codePointAt(0)! : character;
+  return { ...one((other) => other === exact), exact };
+}
+
+export function oneOf(branches: Branches): GlobItem {
+  return { min: 1, max: 1, what: { kind: 'group', branches } };
 }
 
 // Reads one character, escaped or not.
@@ -136,11 +144,11 @@ function readBraces(reader: Reader): readonly GlobItem[] {
     const hint = 'remove it, or write a backslash before it for the character';
     throw selectorError(reader.context, spaces[0]!, 'a space at the edge of an entry of a set', hint);
   }
-  if (choices.length > 1) return [{ kind: 'choice', choices }];
+  if (choices.length > 1) return [oneOf(choices)];
   const [only = []] = choices;
   const literal = [exactly(0x7b), ...only, exactly(0x7d)];
-  const isText = only.length > 0 && only.every(({ kind }) => kind === 'exact');
-  return isSet && isText ? [{ kind: 'choice', choices: [only, literal] }] : literal;
+  const isText = only.length > 0 && only.every(({ exact }) => exact !== undefined);
+  return isSet && isText ? [oneOf([only, literal])] : literal;
 }
 
 // `{1..9}`, `{a..e}`, and with a step `{a..e..2}`.
@@ -164,15 +172,12 @@ function readRange(from: string, to: string, step: number, reader: Reader): Glob
       const digits = String(Math.abs(value)).padStart(width, '0');
       return [...(value < 0 ? `-${digits}` : digits)].map((digit) => exactly(digit.charCodeAt(0)));
     });
-    return { kind: 'choice', choices };
+    return oneOf(choices);
   }
   if ([...from].length > 1 || [...to].length > 1) return undefined;
   const first = from.codePointAt(0)!;
   const [low = 0, high = 0] = [first, to.codePointAt(0)!].sort((a, b) => a - b);
-  return {
-    kind: 'one',
-    test: (character) => character >= low && character <= high && (character - first) % step === 0,
-  };
+  return one((character) => character >= low && character <= high && (character - first) % step === 0);
 }
 
 function readClass(reader: Reader): Test {

@@ -2,7 +2,7 @@
 
 import { orNothing } from './error.js';
 import { matchesItems } from './glob.js';
-import { exactly, type GlobItem } from './glob-syntax.js';
+import { anyNumber, exactly, type GlobItem, one, oneOf } from './glob-syntax.js';
 import type { JsonObject } from './json.js';
 import type { Tool } from './tool.js';
 
@@ -111,7 +111,7 @@ function withoutDots(uri: string): string {
 const MAX_URI = 4096;
 
 // Of all templates that one URI is compared with: a few milliseconds.
-const MAX_STEPS = 250_000;
+const MAX_STEPS = 1_000_000;
 
 /** Finds the first entry whose URI template (RFC 6570) a URI can be an expansion of. The work is limited. */
 export function findByTemplate<T>(
@@ -135,15 +135,13 @@ function toItems(template: string): GlobItem[] {
 }
 
 function toExpression(expression: string): GlobItem {
-  const without = (characters: string): GlobItem => ({ kind: 'run', test: (one) => !isIn(characters, one) });
-  const optional = (first: string, rest: GlobItem): GlobItem => ({
-    kind: 'choice',
-    choices: [[], [{ kind: 'one', test: (one) => isIn(first, one) }, rest]],
-  });
+  const without = (characters: string): GlobItem => anyNumber((character) => !isIn(characters, character));
+  const optional = (first: string, rest: GlobItem): GlobItem =>
+    oneOf([[], [one((character) => isIn(first, character)), rest]]);
   switch (expression[1]) {
     case '+':
     case '#':
-      return { kind: 'run' };
+      return anyNumber(() => true, true);
     case '?':
     case '&':
       return optional('?&', without('#'));
@@ -154,8 +152,8 @@ function toExpression(expression: string): GlobItem {
   }
 }
 
-function isIn(characters: string, one: number): boolean {
-  return characters.includes(String.fromCodePoint(one));
+function isIn(characters: string, character: number): boolean {
+  return characters.includes(String.fromCodePoint(character));
 }
 
 /** A prompt. Its messages are made by calling its tool, so that takes the path of a call (RSC-1). */

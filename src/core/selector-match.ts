@@ -49,7 +49,7 @@ export interface Matching extends MatchBudget {
 }
 
 // About a tenth of a second, however many rules there are.
-const DECISION_STEPS = 5_000_000;
+const DECISION_STEPS = 20_000_000;
 
 export function createMatching(moment?: Moment): Matching {
   return { moment, steps: DECISION_STEPS, loose: new Map(), strict: new Map() };

@@ -1,24 +1,6 @@
 // Parses regular expressions of schemas into a tree, so that their cost is known and they can be matched in steps.
 
-/** Whether a code point matches. */
-export type Test = (character: number) => boolean;
-
-/** One part of an expression, repeated `min` to `max` times. */
-export interface Part {
-  readonly min: number;
-  readonly max: number;
-  readonly what:
-    | { readonly kind: 'character'; readonly test: Test }
-    | { readonly kind: 'start' }
-    | { readonly kind: 'end' }
-    | { readonly kind: 'boundary'; readonly negative: boolean }
-    | { readonly kind: 'group'; readonly branches: Branches }
-    | { readonly kind: 'ahead'; readonly negative: boolean; readonly branches: Branches }
-    /** Backreferences and lookbehind, which cannot be matched in steps. */
-    | { readonly kind: 'other'; readonly branches: Branches };
-}
-
-export type Branches = readonly (readonly Part[])[];
+import type { Branches, Part } from '../core/automaton.js';
 
 const ESCAPE = /\\(?:u\{[0-9a-f]+\}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|p\{[^}]*\}|k<[^>]*>|[1-9]\d*|.)/isuy;
 const PAIR = /\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})/iuy;
