@@ -17,27 +17,19 @@ export interface Profile {
 
 /** Collects the profiles of all layers, highest first. */
 export function toProfiles(values: readonly ConfigValue[]): ReadonlyMap<string, Profile> {
-  const profiles = new Map<string, Profile>();
-  for (const value of values) {
-    const [table, name, key] = value.path;
-    if (table !== 'profiles' || name === undefined) continue;
-    const { lists, rules, env, ...more } = profiles.get(name) ?? { lists: [], rules: [], env: [] };
-    const added = readKey(name, key!, value);
-    profiles.set(name, {
-      ...more,
-      ...(added.mode === undefined ? {} : { mode: added.mode }),
-      lists: [...lists, ...(added.lists ?? [])],
-      rules: [...rules, ...(added.rules ?? [])],
-      env: [...env, ...(added.env ?? [])],
-    });
-  }
-  return profiles;
-}
-
-function readKey(name: string, key: string, { value, rules = [], file, line }: ConfigValue): Partial<Profile> {
-  if (key === 'tools') return { lists: [{ of: `profile ${name}`, rules, file, line }] };
-  if (key === 'rules') return { rules: [rules] };
-  return key === 'mode' ? { mode: value as Mode } : { env: [value as readonly string[]] };
+  const own = values.filter(({ path }) => path[0] === 'profiles');
+  const names = new Set(own.map(({ path }) => path[1]!));
+  const toProfile = (name: string): Profile => {
+    const of = (key: string): readonly ConfigValue[] => own.filter(({ path }) => path[1] === name && path[2] === key);
+    const mode = of('mode').at(-1)?.value as Mode | undefined;
+    return {
+      lists: of('tools').map(({ rules = [], file, line }) => ({ of: `profile ${name}`, rules, file, line })),
+      rules: of('rules').map(({ rules = [] }) => rules),
+      ...(mode === undefined ? {} : { mode }),
+      env: of('env').map(({ value }) => value as readonly string[]),
+    };
+  };
+  return new Map([...names].map((name) => [name, toProfile(name)]));
 }
 
 interface Narrowed {

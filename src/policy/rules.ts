@@ -2,6 +2,7 @@
 
 import { isToolError } from '../core/error.js';
 import type { EnteredLabel } from '../core/label.js';
+import { memoize } from '../core/memoize.js';
 import type { AllowList, Policy, RuleList } from '../core/rule.js';
 import { parseSelectors } from '../core/selector.js';
 import type { UserOf } from '../core/selector-terms.js';
@@ -73,32 +74,23 @@ export function listsWithin(
   outer: readonly AllowList[],
 ): readonly AllowList[] {
   const of = `allowed-tools of ${name}`;
-  return [...outer, ...permissions.map((texts) => ({ of, file: null, line: null, ...readRules(texts, null, null) }))];
+  return [...outer, ...permissions.map((texts) => ({ of, file: null, line: null, ...readRules(texts) }))];
 }
 
 function toRuleLists({ name, file, trust }: Narrowing): readonly RuleList[] {
   if (trust === undefined) return [];
   const { rules, line, fault } = trust;
-  const read = fault === undefined ? readRules(rules, file, line) : { rules: [], fault };
-  return [{ of: `trust.rules of ${name}`, file, line, ...read }];
+  const read = fault === undefined ? readRules(rules) : { rules: [], fault };
+  const placed = read.rules.map((rule) => ({ ...rule, file, line }));
+  return [{ of: `trust.rules of ${name}`, file, line, ...read, rules: placed }];
 }
-
-type ReadRules = Pick<RuleList, 'rules' | 'fault'>;
 
 // A listing needs the rules of a skill for every tool below it.
-const known = new WeakMap<readonly string[], ReadRules>();
-
-function readRules(texts: readonly string[], file: string | null, line: number | null): ReadRules {
-  const read = known.get(texts) ?? parseRules(texts, file, line);
-  known.set(texts, read);
-  return read;
-}
-
-function parseRules(texts: readonly string[], file: string | null, line: number | null): ReadRules {
+const readRules = memoize((texts: readonly string[]): Pick<RuleList, 'rules' | 'fault'> => {
   try {
-    return { rules: parseSelectors(texts).map((selector) => ({ selector, file, line })) };
+    return { rules: parseSelectors(texts).map((selector) => ({ selector, file: null, line: null })) };
   } catch (error) {
     if (!isToolError(error)) throw error;
     return { rules: [], fault: error.message };
   }
-}
+});

@@ -1,5 +1,6 @@
 // What selectors match of a tool: its names, its tags and its labels. Pure.
 
+import { memoize } from '../core/memoize.js';
 import type { Policy } from '../core/rule.js';
 import { matchSelectorTool, type SelectedTool } from '../core/selector-match.js';
 import type { Tool } from '../core/tool.js';
@@ -29,18 +30,14 @@ function toNames({ name, traits, origin }: Tool): Selected {
   return { strict, loose: { ...strict, otherNames: otherName === undefined ? spellings : [otherName, ...spellings] } };
 }
 
-const known = new WeakMap<Policy, WeakMap<Tool, readonly string[]>>();
 const NONE: readonly string[] = Object.freeze([]);
 
 /** Returns the labels of a tool, sorted. Every file of the configuration can add some, and none can remove any (FLW-2). */
 export function labelsOf(tool: Tool, policy: Policy): readonly string[] {
-  if (!mayHaveLabels(tool, policy)) return NONE;
-  const ofPolicy = known.get(policy) ?? new WeakMap<Tool, readonly string[]>();
-  known.set(policy, ofPolicy);
-  const labels = ofPolicy.get(tool) ?? findLabels(tool, policy);
-  ofPolicy.set(tool, labels);
-  return labels;
+  return mayHaveLabels(tool, policy) ? labelsIn(policy)(tool) : NONE;
 }
+
+const labelsIn = memoize((policy: Policy) => memoize((tool: Tool) => findLabels(tool, policy)));
 
 // Most tools have none, and a listing asks for each.
 function mayHaveLabels({ traits: { labels = [], openWorld } }: Tool, { labels: configured = [] }: Policy): boolean {

@@ -2,11 +2,10 @@
 
 import type { ErrorValue } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
+import { memoize } from '../core/memoize.js';
 import type { Fault, JsonSchema, Schema } from '../core/schema.js';
 import type { Tool } from '../core/tool.js';
 import type { Alias, View } from '../core/view.js';
-
-const known = new WeakMap<Tool, { readonly alias: Alias; readonly aliased: Tool }>();
 
 /** Returns the tools as a model sees them. A tool whose name another one gets is not shown. */
 export function withAliases(tools: readonly Tool[], view: View): readonly Tool[] {
@@ -19,15 +18,16 @@ export function withAliases(tools: readonly Tool[], view: View): readonly Tool[]
 
 /** Returns the tool as a model sees it; the tool itself without an alias. */
 export function withAlias(tool: Tool, view: View): Tool {
-  const alias = aliasOf(tool, view);
-  if (alias === undefined) return tool;
-  const before = known.get(tool);
-  if (before?.alias === alias) return before.aliased;
-  const { description = tool.description } = alias;
-  const aliased = { ...tool, name: newNameOf(tool, view) ?? tool.name, description, input: toAliasInput(tool, alias) };
-  known.set(tool, { alias, aliased });
-  return aliased;
+  return aliasOf(tool, view) === undefined ? tool : aliasedIn(view)(tool);
 }
+
+const aliasedIn = memoize((view: View) =>
+  memoize((tool: Tool): Tool => {
+    const alias = aliasOf(tool, view)!;
+    const { description = tool.description } = alias;
+    return { ...tool, name: newNameOf(tool, view) ?? tool.name, description, input: toAliasInput(tool, alias) };
+  }),
+);
 
 /** The name that a model uses instead of the tool's own. */
 export function newNameOf(tool: Tool, view: View): string | undefined {
