@@ -153,55 +153,59 @@ export interface ProcessLimits {
 
 /** Formats a plan for people and logs, with names of variables but without values. */
 export function describePlan(plan: Plan): Record<string, Json> {
-  if (plan.kind !== 'process' && plan.kind !== 'module') {
-    return {
-      kind: plan.kind,
-      tool: plan.tool.name,
-      ...(plan.kind === 'text' ? { file: plan.file } : {}),
-      ...(plan.kind === 'delegate' ? { ref: plan.ref } : {}),
-      ...(plan.kind === 'remote' ? describeRemote(plan) : {}),
-      ...(plan.kind === 'http' ? describeRequest(plan) : {}),
-      input: plan.input,
-      timeoutMs: plan.timeoutMs,
-      ...(plan.kind === 'function' ? {} : { digest: plan.tool.origin.digest }),
-    };
+  const { kind, tool, input, timeoutMs } = plan;
+  const described = { kind, tool: tool.name, ...describeKind(plan) };
+  const background: Record<string, Json> = tool.traits.background === true ? { background: true } : {};
+  if (kind === 'process') return { ...described, timeoutMs, ...background, digest: tool.origin.digest };
+  return { ...described, input, timeoutMs, ...(kind === 'function' ? {} : { digest: tool.origin.digest }) };
+}
+
+function describeKind(plan: Plan): Record<string, Json> {
+  switch (plan.kind) {
+    case 'function':
+      return {};
+    case 'text':
+      return { file: plan.file };
+    case 'delegate':
+      return { ref: plan.ref };
+    case 'remote':
+      return {
+        server: plan.server,
+        remoteTool: plan.remoteTool,
+        target: plan.target,
+        ...describeSandboxOf(plan),
+      };
+    case 'http':
+      return describeRequest(plan);
+    case 'module':
+      return {
+        file: plan.source.file,
+        export: plan.export,
+        inline: 'inline' in plan.source,
+        ...describeSandboxOf(plan),
+        cwd: plan.cwd,
+        env: Object.keys(plan.environment).sort(),
+      };
+    case 'process':
+      return describeProcess(plan);
   }
-  if (plan.kind === 'module') {
-    return {
-      kind: 'module',
-      tool: plan.tool.name,
-      file: plan.source.file,
-      export: plan.export,
-      inline: 'inline' in plan.source,
-      ...describeSandboxOf(plan),
-      cwd: plan.cwd,
-      env: Object.keys(plan.environment).sort(),
-      input: plan.input,
-      timeoutMs: plan.timeoutMs,
-      digest: plan.tool.origin.digest,
-    };
-  }
+}
+
+function describeProcess({ binary, argv, launcher, interpreter, command, ...plan }: ProcessPlan): Record<string, Json> {
   return {
-    kind: 'process',
-    tool: plan.tool.name,
-    binary: plan.binary,
-    argv: plan.argv,
-    launcher: plan.launcher,
-    ...(plan.interpreter === undefined ? {} : { interpreter: plan.interpreter }),
+    binary,
+    argv,
+    launcher,
+    ...(interpreter === undefined ? {} : { interpreter }),
     ...describeSandboxOf(plan),
     cwd: plan.cwd,
     env: Object.keys(plan.environment).sort(),
     stdinBytes: plan.stdin.length,
-    resolvers: (plan.command?.resolvers ?? []).map(describeStep),
-    ...(plan.command === undefined || plan.command.denials.length === 0
+    resolvers: (command?.resolvers ?? []).map(describeStep),
+    ...(command === undefined || command.denials.length === 0 ? {} : { denials: command.denials.map(describeStep) }),
+    ...(command === undefined
       ? {}
-      : { denials: plan.command.denials.map(describeStep) }),
-    ...(plan.command === undefined
-      ? {}
-      : { allowlisted: { binary: plan.command.execution.binary, subcommand: plan.command.subcommand } }),
-    timeoutMs: plan.timeoutMs,
-    ...(plan.tool.traits.background === true ? { background: true } : {}),
-    digest: plan.tool.origin.digest,
+      : { allowlisted: { binary: command.execution.binary, subcommand: command.subcommand } }),
   };
 }
 
@@ -213,12 +217,7 @@ function describeRequest({ method, url, headers, body, credentials }: HttpPlan):
   return 'text' in body ? { ...request, body: body.text } : { ...request, bodyBase64: body.base64 };
 }
 
-function describeRemote(plan: RemotePlan): Record<string, Json> {
-  const { server, remoteTool, target } = plan;
-  return { server, remoteTool, target, ...describeSandboxOf(plan) };
-}
-
-function describeSandboxOf({ sandbox }: ProcessPlan | ModulePlan | RemotePlan): Record<string, Json> {
+function describeSandboxOf({ sandbox }: Pick<ProcessPlan, 'sandbox'>): Record<string, Json> {
   if (sandbox === undefined) return {};
   const { profile, backend, version, reason, read, write, hidden, network } = sandbox;
   return { sandbox: { profile, backend, version, reason: reason ?? null, read, write, hidden, network } };
