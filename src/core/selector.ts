@@ -82,8 +82,7 @@ function parseSelector(context: PatternContext, start: number): [Selector, numbe
   rejectMisplaced(context, start, mark, pattern);
   rejectUnmatchable(context, begin, mark, pattern);
   const glob = compileGlob(pattern, { ...context, offset: begin });
-  const specifier = text[end] === '(' ? parseSpecifier(context, end) : undefined;
-  const stop = specifier?.end ?? end;
+  const [specifier, stop] = text[end] === '(' ? parseSpecifier(context, end) : [NOTHING_SPECIFIED, end];
   if (stop < text.length && !/\s/.test(text[stop]!)) {
     throw selectorError(context, stop, 'text after a specifier', 'put a space between two selectors');
   }
@@ -92,12 +91,7 @@ function parseSelector(context: PatternContext, start: number): [Selector, numbe
     over: mark === '#' ? ('tag' as const) : ('name' as const),
     builtin: mark === '$',
     glob,
-    arguments: Object.freeze(specifier?.arguments ?? []),
-    tags: Object.freeze(specifier?.tags ?? []),
-    conditions: Object.freeze(specifier?.conditions ?? []),
-    after: Object.freeze(specifier?.after ?? []),
-    policy: specifier?.policy,
-    denies: specifier?.denies ?? false,
+    ...specifier,
   });
   return [selector, stop];
 }
@@ -142,17 +136,18 @@ function isLookalike(character: string): boolean {
   return /[\p{P}\p{S}\p{Cc}\p{Cf}\p{Z}]/u.test(character) || /^[\x00-\x7f]+$/.test(character.normalize('NFKC'));
 }
 
-interface Specifier {
-  readonly arguments: readonly ArgumentPattern[];
-  readonly tags: readonly Glob[];
-  readonly conditions: readonly Condition[];
-  readonly after: readonly string[];
-  readonly policy: SelectorPolicy | undefined;
-  readonly denies: boolean;
-  readonly end: number;
-}
+type Specifier = Pick<Selector, 'arguments' | 'tags' | 'conditions' | 'after' | 'policy' | 'denies'>;
 
-function parseSpecifier(context: PatternContext, open: number): Specifier {
+const NOTHING_SPECIFIED: Specifier = {
+  arguments: [],
+  tags: [],
+  conditions: [],
+  after: [],
+  policy: undefined,
+  denies: false,
+};
+
+function parseSpecifier(context: PatternContext, open: number): [Specifier, number] {
   const { text } = context;
   const patterns: ArgumentPattern[] = [];
   const tags: Glob[] = [];
@@ -189,7 +184,7 @@ function parseSpecifier(context: PatternContext, open: number): Specifier {
     const hint = 'what a session has read only restricts: write $policy=ask, $policy=deny or $deny';
     throw selectorError(context, open, '$after in a rule that allows', hint);
   }
-  return { arguments: patterns, tags, conditions, after, policy, denies, end: end + 1 };
+  return [{ arguments: patterns, tags, conditions, after, policy, denies }, end + 1];
 }
 
 function parseTag(context: PatternContext, start: number, part: string): Glob {

@@ -4,11 +4,10 @@ import { isRecord, type Json } from '../core/json.js';
 import type { SchemaNode } from '../core/schema.js';
 import { describeExpectation } from './expectation.js';
 import { compilePattern, type Pattern } from './pattern.js';
-import { type Compiler, every, isValid, type Run, type Visit, visitChild } from './run.js';
+import { type Compiler, type Evaluated, every, isValid, type Run, type Visit, visitChild } from './run.js';
 
 type Properties = { readonly [name: string]: Json };
-type ObjectVisit = (value: Properties, ...rest: Rest<Parameters<Visit>>) => boolean;
-type Rest<T extends unknown[]> = T extends [unknown, ...infer R] ? R : never;
+type ObjectVisit = (value: Properties, run: Run, evaluated: Evaluated | undefined) => boolean;
 
 export function compileObject(node: SchemaNode, compiler: Compiler): Visit[] {
   const checks: ObjectVisit[] = [
@@ -138,7 +137,7 @@ function toMatches(source: string): (name: string, run: Run) => boolean {
 function compileRest(
   { visit }: Compiler,
   schema: unknown,
-  isRest: (name: string, ...rest: Rest<Parameters<Visit>>) => boolean,
+  isRest: (name: string, run: Run, evaluated: Evaluated | undefined) => boolean,
 ): ObjectVisit {
   const inner = visit(schema);
   const allowed = schema !== false;
