@@ -1,16 +1,15 @@
 // The table of configuration keys; settings, the reference page and the JSON Schema of the file follow from it.
 
-import { isRecord } from '../core/json.js';
+import { allowedServers, allowedSources, signers } from '../core/allowance.js';
 import { isNarrowing, type MiddlewareSettings, middlewareEntry } from '../core/middleware-settings.js';
 import { isToolName, TOOL_NAME_PATTERN } from '../core/name.js';
-import { PATHS_SCHEMA, readPaths } from '../core/search-path.js';
+import { searchPath } from '../core/search-path.js';
 import type { Settings } from '../core/settings.js';
 import { DEFAULT_SETTINGS } from '../core/settings.js';
 import {
   boolean,
   checked,
   converted,
-  custom,
   described,
   duration,
   integer,
@@ -25,15 +24,13 @@ import {
 } from '../core/shape.js';
 import { formatBytes, formatDuration } from '../core/text.js';
 import { MODES } from '../core/view.js';
+import { RULE_TEST } from '../policy/rule-tests.js';
 import { maskAddress } from '../upstream/entries/mask.js';
-import { allowedServers, allowedSources, signers } from './allowance.js';
-import { approverList, notifyTable } from './approvals.js';
-import { auditSinks, maskSinks } from './audit-sinks.js';
-import { caFile, exceptions, proxyAddress } from './net.js';
+import { caFile, exceptions, proxyAddress, proxyList } from './net.js';
 import { openApiTable, reference } from './openapi.js';
-import { ruleTest } from './rule-tests.js';
+import { approverList, auditSinks, maskReceivers, notifyTable } from './receivers.js';
 import { findProfileNameFault, sandboxRule, sandboxTable } from './sandbox.js';
-import { authTable, proxyList, tokensTable } from './serve.js';
+import { authTable, tokensTable } from './serve.js';
 
 /**
  * How a lower layer can change the value of a higher one: lower a ceiling, replace it, set it if no higher layer does
@@ -142,12 +139,6 @@ const limit = (value: Value, setting: SettingName | null, description: string): 
 const own = (value: Value, setting: SettingName | null, description: string, more?: Partial<Key>): Key =>
   key(value, 'ignored', setting, description, more);
 
-// The path of an address may be its secret.
-function maskNotify(value: unknown): unknown {
-  if (!isRecord(value) || typeof value.url !== 'string') return value;
-  return { ...value, url: maskAddress(value.url) };
-}
-
 function createKeys(): Readonly<Record<string, Key>> {
   const FLAG: Value = { word: 'true or false', shape: boolean };
   const COUNT: Value = { word: 'number', shape: integer(1, 'a whole number above 0') };
@@ -176,10 +167,7 @@ function createKeys(): Readonly<Record<string, Key>> {
     ),
   };
   const FIXED: Value = { word: 'table', shape: described(table, 'a table of parameters and their values') };
-  const PATHS: Value = {
-    word: 'search path',
-    shape: custom('an array of directories, { external = "…" } and { ignore = "…" }', readPaths, PATHS_SCHEMA),
-  };
+  const PATHS: Value = { word: 'search path', shape: searchPath };
   const SERVER: Value = { word: 'table', shape: table };
   const CONTEXT_MODE: Value = { word: 'full or readOnDemand', shape: oneOf('full', 'readOnDemand') };
   const PROVIDER: Value = { word: 'anthropic, openai or ollama', shape: oneOf('anthropic', 'openai', 'ollama') };
@@ -213,7 +201,7 @@ function createKeys(): Readonly<Record<string, Key>> {
     'allowed-tools': rules('The tools that may be called; see [Rules](#rules)'),
     'trust.rules': rules('Which calls run, ask first or are denied'),
     'trust.tests': key(
-      { word: 'tables', shape: ruleTest },
+      { word: 'tables', shape: RULE_TEST },
       'narrows',
       null,
       'What rules must decide, as [`[[trust.tests]]`](../guides/company-policy.md#tests-of-rules); one that fails denies everything',
@@ -347,7 +335,7 @@ function createKeys(): Readonly<Record<string, Key>> {
       { word: 'tables', shape: auditSinks },
       'audit.sinks',
       'Where its lines are [sent](audit.md#sending-it-elsewhere): `file`, `url` with `secret`, `syslog` or `otlp`, and `full`',
-      { mask: maskSinks, ...RESTRICTS },
+      { mask: maskReceivers, ...RESTRICTS },
     ),
     'metrics.users': own(FLAG, 'metrics.users', 'Count calls by user too in [metrics](../guides/telemetry.md#metrics)'),
     middleware: key(
@@ -466,7 +454,7 @@ function createKeys(): Readonly<Record<string, Key>> {
       { word: 'table', shape: notifyTable },
       'approvals.notify',
       'What is told of waiting calls: `command`, or `url` and `secret`',
-      { mask: maskNotify },
+      { mask: maskReceivers },
     ),
     'model.provider': own(PROVIDER, 'model.provider', 'API of the [model](#model)'),
     'model.name': own(MODEL, 'model.name', 'The name of the model'),

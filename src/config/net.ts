@@ -1,4 +1,4 @@
-// The table `[net]`: the proxy of the network, its exceptions, and further certificate authorities.
+// Addresses: the proxy of the network and its exceptions, further certificate authorities, and proxies in front of a server.
 
 import { checked, described, type Shape, strings, text } from '../core/shape.js';
 
@@ -32,10 +32,29 @@ export const exceptions: Shape<readonly string[]> = checked(
 /** A file of certificates. */
 export const caFile: Shape<string> = text('the path of a file, absolute or from the home', /^(?:\/|~\/)[^\0]+$/);
 
+/** Addresses and ranges of proxies. */
+export const proxyList: Shape<readonly string[]> = checked(
+  described(strings, 'an array of addresses and ranges such as "10.0.0.0/8"'),
+  (all, fail) => {
+    for (const [at, range] of all.entries())
+      if (range.includes('%') || !isAddress(range, 1)) fail([at], 'must be an address or a range such as "10.0.0.0/8"');
+  },
+);
+
 function isException(text: string): boolean {
+  return (
+    isAddress(text, 0) ||
+    /^(?:\*|(?:\*?\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(text)
+  );
+}
+
+// An address, or a range with so many bits at least.
+function isAddress(text: string, leastBits: number): boolean {
   const { isIP } = process.getBuiltinModule('node:net');
-  const [, address = '', bits] = /^([\da-fA-F:.]+)\/(\d{1,3})$/.exec(text) ?? [];
-  if (bits !== undefined) return isIP(address) !== 0 && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
-  if (isIP(text) !== 0) return true;
-  return /^(?:\*|(?:\*?\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(text);
+  const [address = '', bits, ...more] = text.split('/');
+  if (isIP(address) === 0 || more.length > 0 || (bits !== undefined && address.includes('%'))) return false;
+  return (
+    bits === undefined ||
+    (/^\d{1,3}$/.test(bits) && Number(bits) >= leastBits && Number(bits) <= (isIP(address) === 4 ? 32 : 128))
+  );
 }

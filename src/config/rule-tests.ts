@@ -1,28 +1,9 @@
 // The tables `[[trust.tests]]`: what rules must decide.
 
-import type { CallerName, Verdict } from '../core/caller.js';
-import type { JsonObject } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import type { Policy } from '../core/rule.js';
-import { converted, object, oneOf, optional, type Shape, strings, table, text } from '../core/shape.js';
 import { findTestFault, type RuleTest } from '../policy/rule-tests.js';
 import { type ConfigValue, LAYERS } from './value.js';
-
-const VERDICTS: readonly Verdict['verdict'][] = ['allow', 'ask', 'deny'];
-const NAMES: readonly CallerName[] = ['user', 'mcp', 'code'];
-
-export const ruleTest: Shape<RuleTest> = converted(
-  object({
-    call: text('the name of a tool'),
-    input: optional(table),
-    as: optional(oneOf(...NAMES)),
-    user: optional(text('the name of a user')),
-    groups: optional(strings),
-    after: optional(strings),
-    expect: oneOf(...VERDICTS),
-  }),
-  ({ input, ...rest }) => ({ ...rest, ...(input !== undefined && { input: input as JsonObject }) }),
-);
 
 export interface RuleTests {
   /** How many tests passed. */

@@ -1,18 +1,7 @@
 // The table `[serve]`: who may use `wield serve --http`, by tokens of an identity provider or of named files.
 
 import type { IssuerSettings, NamedToken } from '../core/settings.js';
-import {
-  checked,
-  converted,
-  described,
-  list,
-  object,
-  optional,
-  record,
-  type Shape,
-  strings,
-  text,
-} from '../core/shape.js';
+import { checked, converted, list, object, optional, record, type Shape, strings, text } from '../core/shape.js';
 import { reference } from './openapi.js';
 
 const ISSUER = /^https:\/\/[^\s@?#]+$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s@?#]*)?$/;
@@ -86,19 +75,4 @@ export const tokensTable: Shape<readonly NamedToken[]> = converted(
     },
   ),
   (given) => Object.entries(given).map(([user, { file, groups = [], profile }]) => ({ user, file, groups, profile })),
-);
-
-/** Addresses and ranges of proxies. */
-export const proxyList: Shape<readonly string[]> = checked(
-  described(strings, 'an array of addresses and ranges such as "10.0.0.0/8"'),
-  (all, fail) => {
-    const { isIP } = process.getBuiltinModule('node:net');
-    for (const [at, range] of all.entries()) {
-      const [address = '', bits, ...more] = range.split('/');
-      const most = isIP(address) === 4 ? 32 : 128;
-      const isRange = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most);
-      if (isIP(address) === 0 || address.includes('%') || !isRange || more.length > 0)
-        fail([at], 'must be an address or a range such as "10.0.0.0/8"');
-    }
-  },
 );

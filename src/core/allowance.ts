@@ -1,16 +1,58 @@
 // Lists of what may be used at all: upstream servers and sources, matched by what they are and never by their name.
 
 import { compileGlob } from './glob.js';
+import { checked, type Infer, list, object, optional, strings, text } from './shape.js';
+
+// A URL or a name in the registry, of another one after its address, in which `*` matches any characters; or the whole
+// command line.
+const SERVER = checked(
+  object({
+    url: optional(text('a URL such as "https://*.example.com/*"')),
+    command: optional(strings),
+    registry: optional(text('a name such as "com.example/*"', /^\S*[^/\s]\/[^/\s]+$/)),
+  }),
+  (given, fail) => {
+    const { url, command } = given;
+    if (Object.keys(given).length !== 1) fail([], 'must have one of url, command and registry', 'write several tables');
+    if (url !== undefined && !isUrlPattern(url))
+      fail(['url'], 'must be a URL with a path', 'such as "https://*.example.com/*"');
+    if (command?.length === 0 || command?.[0] === '')
+      fail(['command'], 'must be a command line', 'such as ["npx", "-y", "x@1.2.3"]');
+  },
+  { minProperties: 1, maxProperties: 1 },
+);
 
 /** One way in which a server is allowed; exactly one field is set. */
-export interface AllowedServer {
-  /** A URL, in which `*` matches any characters. */
-  readonly url?: string;
-  /** The whole command line. */
-  readonly command?: readonly string[];
-  /** A name in the registry, in which `*` matches any characters; of another registry, after its address. */
-  readonly registry?: string;
-}
+export type AllowedServer = Infer<typeof SERVER>;
+
+/** Servers by URL, command line or name in the registry. */
+export const allowedServers = list(SERVER, 'an array of tables');
+
+/** Sources by host and path, or by directory. */
+export const allowedSources = checked(
+  list(text('an address such as "github.com/acme/*"'), 'an array of addresses'),
+  (given, fail) => {
+    for (const [at, one] of given.entries())
+      if (!isSourcePattern(one))
+        fail(
+          [at],
+          'must be a host and a path, or a directory',
+          'such as "github.com/acme/*" or "/srv/skills/*", without https://',
+        );
+  },
+);
+
+const SIGNER =
+  /^(?:~?\/\S.*|(?:ssh|ecdsa|sk)-[\w@.-]+ [A-Za-z0-9+/]+=*(?: .*)?|(?:0x)?[0-9A-Fa-f]{40}(?:[0-9A-Fa-f]{24})?)$/;
+
+/** Keys of signers, and files of them. */
+export const signers = checked(
+  list(text('a key or file such as "~/.ssh/allowed_signers"', SIGNER), 'an array of keys and files'),
+  (given, fail) => {
+    if (given.length === 0) fail([], 'must name a signer', 'such as "~/.ssh/allowed_signers"');
+  },
+  { minItems: 1 },
+);
 
 /** The list of one file. Each list must allow a server or source, so that a lower layer only narrows (POL-41). */
 export interface Allowance<T> {
@@ -88,7 +130,7 @@ function isLike(value: string, pattern: string): boolean {
 const URL_PATTERN = /^(https?:)\/\/(\[[0-9A-Fa-f:]+\]|[^/?#@\\\s:[\]]+)(?::(\d+|\*))?(\/[^\s#\\]*)$/;
 
 /** Whether a text is a URL in which `*` may be in the host, the port and the path. */
-export function isUrlPattern(text: string): boolean {
+function isUrlPattern(text: string): boolean {
   return URL_PATTERN.test(text) && toHost(URL_PATTERN.exec(text)![2]!) !== undefined;
 }
 
@@ -118,7 +160,7 @@ function toHost(pattern: string): string | undefined {
 const SOURCE_PATTERN = /^(?:\/|([^/\s:@\\#?]+)(:\d+)?\/)[^\s\\#?]+$/;
 
 /** Whether a text is `host/path` or the absolute path of a directory, in which `*` matches any characters. */
-export function isSourcePattern(text: string): boolean {
+function isSourcePattern(text: string): boolean {
   const [, host] = SOURCE_PATTERN.exec(text) ?? [''];
   return SOURCE_PATTERN.test(text) && (host === undefined || toHost(host) !== undefined);
 }

@@ -1,5 +1,6 @@
 // Requests to the client behind a call: to sample its model, and to list its roots (RSC-7).
 
+import { toMadeUpTool } from './any-tool.js';
 import type { ClientCapability } from './context.js';
 import { ToolError } from './error.js';
 import { isRecord, type Json, type JsonObject } from './json.js';
@@ -68,8 +69,7 @@ export function toClientTool(
   asker: string,
   send: (params: JsonObject, signal: AbortSignal) => Promise<JsonObject> = () => Promise.reject(new Error('not sent')),
 ): Tool {
-  return {
-    name: `${capability}:${asker}`,
+  return toMadeUpTool(`${capability}:${asker}`, {
     description: capability === 'sampling' ? 'Samples the model of the client.' : 'Lists the roots of the client.',
     input: { json: ANY_OBJECT, check: async (value) => ({ ok: true, value }) },
     action: {
@@ -81,5 +81,5 @@ export function toClientTool(
     },
     origin: { ...IN_CODE, format: 'client', server: asker },
     traits: { ...NO_TRAITS, timeoutMs: TIMEOUT_MS },
-  };
+  });
 }

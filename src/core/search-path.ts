@@ -2,7 +2,7 @@
 
 import { orNothing, ToolError } from './error.js';
 import { compileGlob } from './glob.js';
-import { isRecord } from './json.js';
+import { checked, custom, either, list, matches, object, type Shape, text } from './shape.js';
 
 /** A directory, a directory of a library, or a glob of ignored entries. */
 export type PathEntry = string | { readonly external: string } | { readonly ignore: string };
@@ -24,38 +24,22 @@ export const DEFAULT_PATHS: readonly PathEntry[] = ['.agents/skills', 'skills', 
 /** Entries that are always ignored. */
 export const DEFAULT_IGNORE: readonly string[] = ['node_modules', '.git', 'dist', '.cache'];
 
-const TEXT_SCHEMA = { type: 'string', pattern: '^[^\\x00]+$' };
-const entrySchema = (key: string) => ({
-  type: 'object',
-  required: [key],
-  properties: { [key]: TEXT_SCHEMA },
-  additionalProperties: false,
+const NAMED = text('a path', /^[^\x00]+$/);
+const GLOB = checked(NAMED, (glob, fail) => {
+  if (orNothing(() => compileGlob(glob)) === undefined) fail([], 'must be a glob');
 });
-/** `readPaths` as JSON Schema, which cannot check globs. */
-export const PATHS_SCHEMA = {
-  type: 'array',
-  items: { anyOf: [TEXT_SCHEMA, entrySchema('external'), entrySchema('ignore')] },
-};
+const ENTRIES = list(either([NAMED, object({ external: NAMED }), object({ ignore: GLOB })]));
+
+/** A search path, with one fault for all of it. JSON Schema cannot check globs. */
+export const searchPath: Shape<readonly PathEntry[]> = custom(
+  'an array of directories, { external = "…" } and { ignore = "…" }',
+  readPaths,
+  ENTRIES.toSchema(),
+);
 
 /** Validates a search path; returns undefined if it is invalid. */
 export function readPaths(value: unknown): readonly PathEntry[] | undefined {
-  return Array.isArray(value) && value.every(isPathEntry) ? value : undefined;
-}
-
-function isPathEntry(value: unknown): value is PathEntry {
-  if (!isRecord(value)) return isText(value);
-  const [key, ...others] = Object.keys(value);
-  if (others.length > 0) return false;
-  return key === 'external' ? isText(value.external) : key === 'ignore' && isGlob(value.ignore);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && !value.includes('\0');
-}
-
-function isGlob(value: unknown): boolean {
-  if (!isText(value)) return false;
-  return orNothing(() => compileGlob(value)) !== undefined;
+  return matches(ENTRIES, value) ? value : undefined;
 }
 
 /** Returns the directory of an entry, as written. Throws `invalid_definition` for an ignore entry. */

@@ -1,25 +1,26 @@
 // Tests of rules: what the policy must decide about a call, checked when the configuration is read (POL-43).
 
+import { toMadeUpTool } from '../core/any-tool.js';
 import { CALLERS, type Caller, type CallerName, type Verdict } from '../core/caller.js';
 import type { JsonObject } from '../core/json.js';
-import { IN_CODE } from '../core/origin.js';
 import type { Policy } from '../core/rule.js';
+import { type Infer, object, oneOf, optional, strings, table, text } from '../core/shape.js';
 import { quoteOutside } from '../core/text.js';
-import { NO_TRAITS, type Tool } from '../core/tool.js';
 import { decide } from './decide.js';
 import { toRules, withLabels } from './rules.js';
 
-export interface RuleTest {
-  /** The name of a tool. */
-  readonly call: string;
-  readonly input?: JsonObject;
-  readonly as?: CallerName;
-  readonly user?: string;
-  readonly groups?: readonly string[];
-  /** Labels that entered the session before. */
-  readonly after?: readonly string[];
-  readonly expect: Verdict['verdict'];
-}
+/** What rules must decide about a call of a tool, by its name; `after`: labels that entered the session before. */
+export const RULE_TEST = object({
+  call: text('the name of a tool'),
+  input: optional(table),
+  as: optional(oneOf(...(Object.keys(CALLERS) as CallerName[]))),
+  user: optional(text('the name of a user')),
+  groups: optional(strings),
+  after: optional(strings),
+  expect: oneOf<Verdict['verdict']>('allow', 'ask', 'deny'),
+});
+
+export type RuleTest = Infer<typeof RULE_TEST>;
 
 /** Returns what is wrong if the policy decides something else than a test expects. */
 export function findTestFault(test: RuleTest, policy: Policy, now: number): string | undefined {
@@ -31,7 +32,9 @@ export function findTestFault(test: RuleTest, policy: Policy, now: number): stri
   };
   const entered = after.map((label) => ({ label, tool: 'another tool', at: now }));
   const rules = withLabels(toRules({ policy, now, user: { user, groups }, trusted: true }), entered);
-  const { verdict, rule, reason, source } = decide({ tool: toNamed(call), input }, caller, rules);
+  // Rules decide by name: the tool need not exist, and its marks and place make no difference.
+  const plan = { tool: toMadeUpTool(call), input: input as JsonObject };
+  const { verdict, rule, reason, source } = decide(plan, caller, rules);
   if (verdict === expect) return undefined;
   const by =
     rule === null
@@ -46,16 +49,4 @@ function describe({ call, input, as = 'mcp', user, groups, after }: RuleTest): s
   const of = groups === undefined ? '' : `, groups ${quoteOutside(groups.join(', '), 100)}`;
   const read = after === undefined ? '' : `, after ${quoteOutside(after.join(' and '), 100)}`;
   return `${quoteOutside(call, 60)}${given} as ${as}${who}${of}${read}`;
-}
-
-// Rules decide by name: the tool need not exist, and its marks and place make no difference.
-function toNamed(name: string): Tool {
-  return {
-    name,
-    description: '',
-    input: { json: {}, check: async (value) => ({ ok: true, value }) },
-    action: { kind: 'function', run: () => null },
-    origin: IN_CODE,
-    traits: NO_TRAITS,
-  };
 }

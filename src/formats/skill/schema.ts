@@ -3,7 +3,7 @@
 import { middlewareEntry } from '../../core/middleware-settings.js';
 import { openRequirements } from '../../core/requirements.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { PATHS_SCHEMA } from '../../core/search-path.js';
+import { searchPath } from '../../core/search-path.js';
 import { duration, stringOrStrings, text, when, withKey } from '../../core/shape.js';
 import { PROMOTIONS, TYPES } from './metadata.js';
 
@@ -55,7 +55,7 @@ const METADATA: JsonSchema = {
     requires: REQUIRES,
     trust: TRUST,
     middleware: orNull({ type: 'array', items: RATE_LIMIT }, RATE_LIMIT),
-    paths: orNull({ type: 'string', pattern: '^[^\\x00]+$' }, PATHS_SCHEMA),
+    paths: orNull({ type: 'string', pattern: '^[^\\x00]+$' }, searchPath.toSchema()),
     ...Object.fromEntries(PROMOTIONS.map((key) => [key, false])),
   },
 };
