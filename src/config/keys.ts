@@ -4,7 +4,7 @@ import { allowedServers, allowedSources, signers } from '../core/allowance.js';
 import { isNarrowing, type MiddlewareSettings, middlewareEntry } from '../core/middleware-settings.js';
 import { isToolName, TOOL_NAME_PATTERN } from '../core/name.js';
 import { searchPath } from '../core/search-path.js';
-import type { Settings } from '../core/settings.js';
+import type { Settings, ToolSettings } from '../core/settings.js';
 import { DEFAULT_SETTINGS } from '../core/settings.js';
 import {
   boolean,
@@ -23,7 +23,7 @@ import {
   text,
 } from '../core/shape.js';
 import { formatBytes, formatDuration } from '../core/text.js';
-import { MODES } from '../core/view.js';
+import { type Alias, MODES } from '../core/view.js';
 import { RULE_TEST } from '../policy/rule-tests.js';
 import { maskAddress } from '../upstream/entries/mask.js';
 import { caFile, exceptions, proxyAddress, proxyList } from './net.js';
@@ -55,7 +55,11 @@ type Section =
   | 'tasks';
 type SettingName =
   | { [S in Section]: `${S}.${keyof NonNullable<Settings[S]> & string}` }[Section]
-  | Exclude<keyof Settings, Section>;
+  | Exclude<keyof Settings, Section>
+  | `tools.*.${keyof ToolSettings}`
+  | `view.aliases.*.${keyof Alias}`
+  | 'env.from.*'
+  | 'tools.*.from.*';
 
 interface Value {
   /** One word for the reference page. */
@@ -70,6 +74,8 @@ export interface Key extends Value {
   readonly project: Lowering;
   /** The setting that it becomes, which has the default; absent if the value is converted further. */
   readonly setting?: SettingName;
+  /** Whether the setting has the list of each file; that of another key that narrows has the entries of all. */
+  readonly perFile?: boolean;
   /** Markdown, with links as from the reference page. */
   readonly description: string;
   /** `rules` are selectors that decide what may run, `server` is an upstream server with its own reader. */
@@ -101,18 +107,13 @@ export function formatValue(key: string, value: unknown): string {
 /** Returns the default of a key; undefined if it has none. */
 export function defaultOf(name: string): unknown {
   if (name === 'skills.allow-scripts') return false;
-  const setting = keys()[name]?.setting;
-  return setting === undefined ? undefined : findSetting(DEFAULT_SETTINGS, setting);
+  const { setting, project, perFile } = keys()[name] ?? {};
+  const isCollected = project === 'narrows' || perFile === true;
+  return setting === undefined || isCollected ? undefined : findSetting(DEFAULT_SETTINGS, setting);
 }
 
 function findSetting(settings: Settings, setting: SettingName): unknown {
   return setting.split('.').reduce<unknown>((value, step) => (value as Record<string, unknown>)?.[step], settings);
-}
-
-export function withSetting(settings: Settings, setting: SettingName, value: unknown): Settings {
-  const [section, name] = setting.split('.') as [keyof Settings, string?];
-  if (name === undefined) return { ...settings, [section]: value };
-  return { ...settings, [section]: { ...(settings[section] as object | undefined), [name]: value } };
 }
 
 function isRelativePath(path: string): boolean {
@@ -289,7 +290,7 @@ function createKeys(): Readonly<Record<string, Key>> {
     'env.pass': own(VARIABLES, 'env.pass', 'Variables passed to every script; a name may end in `*`'),
     'env.*': own(
       REFERENCE,
-      null,
+      'env.from.*',
       'Where the value of this variable is, which is passed to every script; see [secrets](../guides/secrets.md)',
     ),
     'skills.allow-scripts': key(
@@ -304,15 +305,32 @@ function createKeys(): Readonly<Record<string, Key>> {
       'skills.contextMode',
       'How [skills](../concepts/skills.md) are presented to a model; also `contextMode`',
     ),
-    'tools.*.timeout': limit(DURATION, null, "Time limit of this tool; the user's overrides its `@timeout`"),
-    'tools.*.env.pass': own(VARIABLES, null, 'Variables passed to this tool'),
-    'tools.*.env.*': own(REFERENCE, null, 'Where the value of this variable is, which is passed to this tool'),
-    'tools.*.encode': own(ENCODING, null, 'Instead of `results.encode`'),
-    'tools.*.runOn': own(TAG, null, 'Tag of the workers that it runs on', RESTRICTS),
-    'tools.*.name': own(TOOL_NAME, null, 'Another [name](../guides/many-tools.md#aliases) of this tool for models'),
-    'tools.*.description': own(TEXT, null, 'Another description for models'),
-    'tools.*.hide': own(names('names of parameters'), null, 'Parameters that models do not see', RESTRICTS),
-    'tools.*.fixed': own(FIXED, null, 'Values of parameters that models do not see', RESTRICTS),
+    'tools.*.timeout': limit(
+      DURATION,
+      'tools.*.timeoutMs',
+      "Time limit of this tool; the user's overrides its `@timeout`",
+    ),
+    'tools.*.env.pass': own(VARIABLES, 'tools.*.pass', 'Variables passed to this tool'),
+    'tools.*.env.*': own(
+      REFERENCE,
+      'tools.*.from.*',
+      'Where the value of this variable is, which is passed to this tool',
+    ),
+    'tools.*.encode': own(ENCODING, 'tools.*.encode', 'Instead of `results.encode`'),
+    'tools.*.runOn': own(TAG, 'tools.*.runOn', 'Tag of the workers that it runs on', RESTRICTS),
+    'tools.*.name': own(
+      TOOL_NAME,
+      'view.aliases.*.name',
+      'Another [name](../guides/many-tools.md#aliases) of this tool for models',
+    ),
+    'tools.*.description': own(TEXT, 'view.aliases.*.description', 'Another description for models'),
+    'tools.*.hide': own(
+      names('names of parameters'),
+      'view.aliases.*.hide',
+      'Parameters that models do not see',
+      RESTRICTS,
+    ),
+    'tools.*.fixed': own(FIXED, 'view.aliases.*.fixed', 'Values of parameters that models do not see', RESTRICTS),
     'builtin.offer': own(
       names('names or groups of built-in tools'),
       'offer',
@@ -369,12 +387,12 @@ function createKeys(): Readonly<Record<string, Key>> {
       'Files whose [tasks](tasks.md) are tools, such as `package.json` and `Makefile`',
     ),
     'tasks.include': key(TASK_GLOBS, 'replaces', 'tasks.include', 'Only these tasks: globs of their names', RESTRICTS),
-    'tasks.exclude': key(TASK_GLOBS, 'narrows', null, 'Not these tasks: globs of their names', RESTRICTS),
+    'tasks.exclude': key(TASK_GLOBS, 'narrows', 'tasks.exclude', 'Not these tasks: globs of their names', RESTRICTS),
     'mcpServers.*': key(SERVER, 'own', null, 'An upstream [server](servers.md)', { kind: 'server' }),
     'mcp.servers': key({ ...SERVER, word: 'tables' }, 'own', null, 'The same as an array, each entry with a `name`', {
       kind: 'server',
     }),
-    'mcp.disabled': key(names('names of servers'), 'narrows', null, 'Disabled servers', RESTRICTS),
+    'mcp.disabled': key(names('names of servers'), 'narrows', 'disabledServers', 'Disabled servers', RESTRICTS),
     'mcp.broker': key(
       FLAG,
       'ignored',
@@ -384,9 +402,9 @@ function createKeys(): Readonly<Record<string, Key>> {
     'mcp.allow': key(
       { word: 'tables', shape: allowedServers },
       'narrows',
-      null,
+      'allowedServers',
       'The only [servers](../guides/company-policy.md) that may be used: `{ url = "…" }`, `{ command = ["…"] }`, `{ registry = "…" }`',
-      RESTRICTS,
+      { perFile: true, ...RESTRICTS },
     ),
     'mcp.advisories': own(
       { word: 'path', shape: text('a file or directory such as "/etc/wield/advisories"', /^~?\/\S/) },
@@ -397,15 +415,15 @@ function createKeys(): Readonly<Record<string, Key>> {
     'sources.allow': key(
       { word: 'addresses', shape: allowedSources },
       'narrows',
-      null,
+      'allowedSources',
       'The only [sources](../guides/company-policy.md) that may be installed from, such as `github.com/acme/*`',
-      RESTRICTS,
+      { perFile: true, ...RESTRICTS },
     ),
     'sources.signers': own(
       { word: 'keys and files', shape: signers },
-      null,
+      'sourceSigners',
       'Who must have [signed](../guides/installing.md#signed-sources) every repository: SSH public keys, OpenPGP fingerprints, and files of them such as `~/.ssh/allowed_signers`',
-      RESTRICTS,
+      { perFile: true, ...RESTRICTS },
     ),
     'net.proxy': own(
       { word: 'address', shape: proxyAddress },

@@ -1,23 +1,14 @@
 // Merges the layers of the configuration into settings: a lower layer narrows and never widens (POL-11).
 
-import type { Allowance } from '../core/allowance.js';
-import type { Json } from '../core/json.js';
 import type { MiddlewareSettings } from '../core/middleware-settings.js';
-import type { Variables } from '../core/plan.js';
 import { fillRest, type PathEntry, REST } from '../core/search-path.js';
-import {
-  DEFAULT_SETTINGS,
-  type ResultEncoding,
-  type Settings,
-  type TaskSettings,
-  type ToolSettings,
-} from '../core/settings.js';
-import type { Alias, View } from '../core/view.js';
+import { DEFAULT_SETTINGS, type Settings } from '../core/settings.js';
+import type { View } from '../core/view.js';
 import { keyName } from './key-path.js';
-import { defaultOf, keys, withSetting } from './keys.js';
+import { defaultOf, keys } from './keys.js';
 import { toOpenApiSettings } from './openapi.js';
 import { toSandboxSettings } from './sandbox.js';
-import { type ConfigValue, LAYERS, type Layer } from './value.js';
+import { type ConfigValue, LAYERS } from './value.js';
 
 /** Returns the effective value of each key with its origin. Values come highest layer first. */
 export function effectiveValues(values: readonly ConfigValue[]): Map<string, ConfigValue> {
@@ -63,9 +54,9 @@ function ceilingOf({ path, layer }: ConfigValue, values: readonly ConfigValue[])
 /** Converts effective values to settings; `all` is used for keys to which every layer adds. */
 export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: readonly ConfigValue[]): Settings {
   let settings = DEFAULT_SETTINGS;
-  for (const { path, value } of effective.values()) {
-    const { setting } = keys()[keyName(path)]!;
-    if (setting !== undefined) settings = withSetting(settings, setting, value);
+  for (const value of effective.values()) {
+    const path = settingOf(value);
+    if (path !== undefined) settings = withPart(settings, path, collected(value, all));
   }
   const { limits, skills, view, paths, model } = settings;
   const isTimeoutSet = effective.has('limits.timeout');
@@ -73,38 +64,42 @@ export function toSettings(effective: ReadonlyMap<string, ConfigValue>, all: rea
     ...settings,
     limits: isTimeoutSet ? { ...limits, timeoutCeilingMs: limits.timeoutMs } : limits,
     skills: { ...skills, allowScripts: toAllowScripts(effective.get('skills.allow-scripts')) },
-    view: toView(view.mode, effective),
-    env: { ...settings.env, from: toVariables(effective) },
-    tools: toToolSettings(effective),
+    view: { ...view, originals: toOriginals(view) },
     middleware: toMiddlewareSettings(effective),
     sandbox: toSandboxSettings(all, paths),
     openapi: toOpenApiSettings(effective.values()),
-    tasks: toTaskSettings(settings.tasks, all),
     servers: [...effective.values()].flatMap(({ server }) => server ?? []),
-    disabledServers: joined('mcp.disabled', all),
-    allowedServers: toAllowances(all, 'mcp.allow'),
-    allowedSources: toAllowances(all, 'sources.allow'),
-    sourceSigners: toAllowances(all, 'sources.signers'),
     // Used only if both the provider and the model are set.
     model: model?.provider === undefined || model.name === undefined ? undefined : model,
   };
 }
 
-// The values of a list that every layer extends.
-function joined(key: string, all: readonly ConfigValue[]): readonly string[] {
-  return all.filter(({ path }) => path.join('.') === key).flatMap(({ value }) => value as readonly string[]);
+// Returns the path of the setting of a value, with the names that its key has.
+function settingOf({ path, layer }: ConfigValue): readonly string[] | undefined {
+  const key = keyName(path);
+  const { setting } = keys()[key]!;
+  // The user's limit of a tool is its own, and that of a project can only lower it.
+  const own = setting === 'tools.*.timeoutMs' && layer === 'project' ? 'tools.*.timeoutCeilingMs' : setting;
+  const names = key.split('.').flatMap((step, at) => (step === '*' ? [path[at]!] : []));
+  return own?.split('.').map((step) => (step === '*' ? names.shift()! : step));
 }
 
-// Each file's list is one of its own: all of them must allow a server or source.
-function toAllowances<T>(all: readonly ConfigValue[], key: string): readonly Allowance<T>[] {
-  return all
-    .filter(({ path }) => path.join('.') === key)
-    .map(({ value, file, line }) => ({ allow: value as readonly T[], file, line }));
+// Returns the value, or what all files say if each of them counts.
+function collected({ path, value }: ConfigValue, all: readonly ConfigValue[]): unknown {
+  const { project, perFile } = keys()[keyName(path)]!;
+  const ofAll = all.filter((other) => other.path.join('.') === path.join('.'));
+  // All of them must allow a server or source.
+  if (perFile === true) return ofAll.map(({ value: allow, file, line }) => ({ allow, file, line }));
+  return project === 'narrows' ? ofAll.flatMap((one) => one.value) : value;
 }
 
-function toTaskSettings(tasks: TaskSettings, all: readonly ConfigValue[]): TaskSettings {
-  const exclude = joined('tasks.exclude', all);
-  return exclude.length === 0 ? tasks : { ...tasks, exclude };
+// Returns a copy with another value at a path.
+function withPart<T>(whole: T, [step, ...rest]: readonly string[], value: unknown): T;
+function withPart(whole: unknown, [step, ...rest]: readonly string[], value: unknown): unknown {
+  if (step === undefined) return value;
+  if (whole instanceof Map) return new Map(whole).set(step, withPart<unknown>(whole.get(step), rest, value));
+  const record = whole as Readonly<Record<string, unknown>> | undefined;
+  return { ...record, [step]: withPart(record?.[step], rest, value) };
 }
 
 // Higher layers are nearer to the run, so that their limits also apply to what lower layers repeat.
@@ -118,47 +113,11 @@ function toMiddlewareSettings(effective: ReadonlyMap<string, ConfigValue>): read
 }
 
 // The first of two tools with the same new name gets it.
-function toView(mode: View['mode'], effective: ReadonlyMap<string, ConfigValue>): View {
-  const aliases = new Map<string, Alias>();
-  for (const { path, value } of effective.values()) {
-    if (path[0] !== 'tools' || !Object.hasOwn(ALIAS_FIELDS, path[2]!)) continue;
-    const known = aliases.get(path[1]!) ?? { hide: [], fixed: {} };
-    aliases.set(path[1]!, { ...known, [path[2]!]: value as Json });
-  }
-  if (aliases.size === 0) return { ...DEFAULT_SETTINGS.view, mode };
+function toOriginals({ aliases }: View): View['originals'] {
   const originals = new Map<string, string>();
   for (const [original, { name }] of aliases)
     if (name !== undefined && !originals.has(name)) originals.set(name, original);
-  return { mode, aliases, originals };
-}
-
-const ALIAS_FIELDS = { name: true, description: true, hide: true, fixed: true };
-
-function toVariables(effective: ReadonlyMap<string, ConfigValue>): Variables {
-  const found = [...effective.values()].filter(({ path }) => keyName(path) === 'env.*');
-  return Object.fromEntries(found.map(({ path, value }) => [path[1]!, value as string]));
-}
-
-function toToolSettings(effective: ReadonlyMap<string, ConfigValue>): Map<string, ToolSettings> {
-  const tools = new Map<string, ToolSettings>();
-  for (const { path, value, layer } of effective.values()) {
-    if (path[0] !== 'tools' || Object.hasOwn(ALIAS_FIELDS, path[2]!)) continue;
-    const name = path[1]!;
-    const known = tools.get(name);
-    const added =
-      keyName(path) === 'tools.*.env.*'
-        ? { from: { ...known?.from, [path[3]!]: value as string } }
-        : toolSetting(path[2]!, value, layer);
-    tools.set(name, { ...known, ...added });
-  }
-  return tools;
-}
-
-function toolSetting(key: string, value: unknown, layer: Layer): ToolSettings {
-  if (key === 'runOn') return { runOn: value as string };
-  if (key === 'encode') return { encode: value as ResultEncoding };
-  if (key !== 'timeout') return { pass: value as readonly string[] };
-  return layer === 'project' ? { timeoutCeilingMs: value as number } : { timeoutMs: value as number };
+  return originals;
 }
 
 // A project's value counts only in a trusted workspace.

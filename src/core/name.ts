@@ -124,7 +124,7 @@ export function parseRef(text: unknown): Ref {
   if (typeof text !== 'string') throw invalid(`a reference of type ${typeof text}`, 'is not a string');
   if (text === '') throw invalid('an empty reference', 'does not name a tool');
   if (text.length > MAX_LENGTH) throw invalid(shown(text), `is longer than ${MAX_LENGTH} characters`);
-  if (hasControl(text)) throw invalid(shown(text), 'contains a control character');
+  if (/[\0-\x1f\x7f]/.test(text)) throw invalid(shown(text), 'contains a control character');
   const { before, fragment } = splitFragment(text);
   const scheme = SCHEME.exec(before)?.[1] as UriRef['scheme'] | undefined;
   if (scheme !== undefined) {
@@ -144,14 +144,6 @@ function splitFragment(text: string): { before: string; fragment?: string } {
   const fragment = text.slice(at + 1);
   if (fragment === '') throw invalid(shown(text), 'has an empty fragment');
   return { before: text.slice(0, at), fragment };
-}
-
-function hasControl(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 0x20 || code === 0x7f) return true;
-  }
-  return false;
 }
 
 function shown(text: string): string {

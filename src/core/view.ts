@@ -27,9 +27,9 @@ export interface Alias {
   readonly name?: string;
   readonly description?: string;
   /** Parameters that a model does not see and cannot give. */
-  readonly hide: readonly string[];
+  readonly hide?: readonly string[];
   /** Values of parameters that a model does not see and cannot give. */
-  readonly fixed: Readonly<Record<string, Json>>;
+  readonly fixed?: Readonly<Record<string, Json>>;
 }
 
 export const WHOLE_VIEW: View = Object.freeze({ mode: 'all', aliases: new Map(), originals: new Map() });

@@ -62,7 +62,7 @@ export function findHidden(tool: Tool, input: Json, view: View): readonly Fault[
     .map((name) => ({ kind: 'unknown', path: `/${name}`, expected: '', got: '' }));
 }
 
-function hiddenOf({ hide, fixed }: Alias): ReadonlySet<string> {
+function hiddenOf({ hide = [], fixed = {} }: Alias): ReadonlySet<string> {
   return new Set([...hide, ...Object.keys(fixed)]);
 }
 
