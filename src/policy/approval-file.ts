@@ -73,27 +73,31 @@ export function formatApproval(record: ApprovalRecord, { note, by }: Answer = {}
   return Buffer.byteLength(text) > MAX_RECORD_BYTES ? undefined : text;
 }
 
+/** What people see of a record, here and on other machines. */
+export const SHOWN = {
+  tool: string,
+  description: string,
+  uri: nullable(string),
+  owner: string,
+  workdir: string,
+  interpreter: nullable(string),
+  variables: strings,
+  programs: strings,
+  toolDigest: string,
+  planDigest: string,
+  rule: nullable(string),
+  reason: string,
+};
 const RECORD = object(
   {
+    ...SHOWN,
     binding: string,
     principal: string,
-    tool: string,
-    uri: nullable(string),
-    toolDigest: string,
-    planDigest: string,
-    workdir: string,
-    programs: strings,
     after: optional(strings),
     input: anything,
-    description: string,
-    owner: string,
     definition: string,
     command: optional(nullable(strings)),
     others: list(strings),
-    variables: strings,
-    interpreter: nullable(string),
-    reason: string,
-    rule: nullable(string),
     created: integer(0),
   },
   { unknown: 'keep' },

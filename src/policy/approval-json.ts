@@ -4,29 +4,18 @@ import type { ApprovalRecord } from '../core/approval.js';
 import type { Json } from '../core/json.js';
 import type { Owner } from '../core/origin.js';
 import { anything, type Infer, list, nullable, object, oneOf, optional, string, strings } from '../core/shape.js';
-import type { Approval } from './approval-file.js';
+import { type Approval, SHOWN } from './approval-file.js';
 import { expiryOf } from './approvals.js';
 
 const APPROVAL = object(
   {
+    ...SHOWN,
     id: string,
     state: oneOf('pending', 'approved', 'denied', 'standing'),
-    tool: string,
-    description: string,
-    uri: nullable(string),
-    owner: string,
     caller: object({ kind: string, name: string }, { unknown: 'drop' }),
-    workdir: string,
     input: optional(anything),
     command: optional(nullable(strings)),
-    interpreter: nullable(string),
     others: optional(list(strings)),
-    variables: strings,
-    programs: strings,
-    toolDigest: string,
-    planDigest: string,
-    rule: nullable(string),
-    reason: string,
     since: string,
     until: nullable(string),
     approvedBy: optional(string),
