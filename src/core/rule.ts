@@ -1,6 +1,7 @@
 // Rules, allow lists and the policy made of them.
 
 import { ToolError } from './error.js';
+import { memoize } from './memoize.js';
 import type { Selector } from './selector.js';
 
 export interface Rule {
@@ -47,6 +48,13 @@ export interface Policy {
   /** Rules of the profile in use, per layer, which can only be stricter (POL-24). */
   readonly profileRules?: readonly (readonly Rule[])[];
 }
+
+/** Returns all rules of a policy besides its lists. */
+export const rulesOf = memoize(({ rules, projectRules, profileRules = [] }: Policy): readonly Rule[] => [
+  ...rules,
+  ...projectRules,
+  ...profileRules.flat(),
+]);
 
 /** The policy of a toolbox without configuration. */
 export const NO_POLICY: Policy = Object.freeze({

@@ -1,7 +1,7 @@
 // Decides whether a plan may run for a caller, and whether its tool may be named. Pure.
 
 import type { Caller, Verdict } from '../core/caller.js';
-import type { AllowList, Policy, Rule, RuleList } from '../core/rule.js';
+import { type AllowList, type Policy, type Rule, type RuleList, rulesOf } from '../core/rule.js';
 import { quoteOutside, quoteWord } from '../core/text.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import { CALL_TOOL, DESCRIBE_TOOL, RUN_CODE, RUN_SKILL_SCRIPT, SEARCH_TOOLS } from '../core/view.js';
@@ -85,18 +85,14 @@ function alteration(altered: NonNullable<Rules['altered']>): Verdict {
 export function findUnmatched(plan: Judged, given: Rules): readonly Rule[] {
   const { policy, inherited } = given;
   const matches = matchCall(plan, given);
-  const lists = [...policy.lists, ...inherited];
-  const { rules, projectRules, profileRules = [] } = policy;
-  const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...profileRules.flat()];
+  const all = [...[...policy.lists, ...inherited].flatMap((list) => list.rules), ...rulesOf(policy)];
   return all.filter(({ selector }) => !matches(selector));
 }
 
 // Most calls have none.
 function hasRules({ policy, within, inherited }: Rules): boolean {
-  const { fault, lists, rules, projectRules, profileRules = [], trifecta } = policy;
-  if (trifecta !== undefined) return true;
-  const ofPolicy = lists.length + rules.length + projectRules.length + profileRules.length;
-  return fault !== undefined || ofPolicy + within.length + inherited.length > 0;
+  if (policy.fault !== undefined || policy.trifecta !== undefined) return true;
+  return policy.lists.length + within.length + inherited.length > 0 || rulesOf(policy).length > 0;
 }
 
 // Applies all lists and rules; does not check trust in the workspace.
@@ -142,9 +138,7 @@ function findDeny(
     for (const rule of rules) if (rule.selector.policy === 'deny' && matches(rule.selector)) return rule;
   }
   const denies = ({ selector }: Rule): boolean => selector.denies && matches(selector);
-  const below = inherited.flatMap(({ rules }) => rules);
-  const { rules, projectRules, profileRules = [] } = policy;
-  return rules.find(denies) ?? projectRules.find(denies) ?? profileRules.flat().find(denies) ?? below.find(denies);
+  return [...rulesOf(policy), ...inherited.flatMap(({ rules }) => rules)].find(denies);
 }
 
 // POL-2: denies what the list does not select. `$policy=ask` selects and asks.

@@ -3,7 +3,7 @@
 import type { Verdict } from '../core/caller.js';
 import type { EnteredLabel } from '../core/label.js';
 import { memoize } from '../core/memoize.js';
-import type { Policy, Rule } from '../core/rule.js';
+import { type Policy, type Rule, rulesOf } from '../core/rule.js';
 import { parseSelectors, type Selector } from '../core/selector.js';
 import { quoteOutside } from '../core/text.js';
 import type { Matches } from './match.js';
@@ -23,9 +23,9 @@ export function dependsOnLabels({
 }
 
 // Most configurations have no such rule, and every call asks.
-const policyDepends = memoize(({ trifecta, lists, rules, projectRules, profileRules = [] }: Policy): boolean => {
-  const all = [...lists.flatMap((list) => list.rules), ...rules, ...projectRules, ...profileRules.flat()];
-  return trifecta !== undefined || all.some(isAfter);
+const policyDepends = memoize((policy: Policy): boolean => {
+  const all = [...policy.lists.flatMap((list) => list.rules), ...rulesOf(policy)];
+  return policy.trifecta !== undefined || all.some(isAfter);
 });
 
 function isAfter({ selector }: Rule): boolean {
