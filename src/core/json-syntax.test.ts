@@ -32,6 +32,12 @@ describe('faults of JSON', () => {
     });
   }
 
+  spec('ERR-6', 'are found after texts of any length', () => {
+    const long = JSON.stringify(`${'a'.repeat(9_000_000)}\n`);
+    expect(findSyntaxFault(`[${long} 1]`)).toMatchObject({ line: 1, problem: 'expected "," or "]", found "1"' });
+    expect(findSyntaxFault(`["${'a'.repeat(9_000_000)}`).problem).toBe('a quote is never closed');
+  });
+
   finding('N6', 'a key that occurs twice has its line', () => {
     expect(() => parseJson('{\n"a": 1,\n"a": 2 }', 'x')).toThrow('x has the key "a" twice in one object (line 3)');
   });

@@ -8,7 +8,9 @@ export interface SyntaxFault {
 }
 
 const BLANK = /[ \t\r\n]*/y;
-const TEXT = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y;
+// No regular expression spans a text: a long one would overflow the engine's stack.
+const SPECIAL = /["\\\u0000-\u001f]|$/g;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const CLOSING: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
@@ -21,8 +23,9 @@ export function findSyntaxFault(text: string): SyntaxFault {
 /** Returns the line and column of an offset, counted from 1. */
 export function positionOf(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);
-  const lineStart = before.lastIndexOf('\n') + 1;
-  return { line: before.split('\n').length, column: [...before.slice(lineStart)].length + 1 };
+  let column = 1;
+  for (const _ of before.slice(before.lastIndexOf('\n') + 1)) column++;
+  return { line: before.split('\n').length, column };
 }
 
 // Without recursion: the text may be nested very deeply.
@@ -54,7 +57,11 @@ function scan(text: string): { readonly offset: number; readonly problem: string
       at++;
       expects = inner === '{' ? 'key' : 'value';
     } else if (character === '"') {
-      skip(TEXT);
+      at++;
+      do {
+        SPECIAL.lastIndex = at;
+        at = SPECIAL.exec(text)!.index;
+      } while (skip(ESCAPE));
       if (text.charAt(at) !== '"') return { offset: at, problem: describeText(text, at) };
       at++;
       isEmpty = false;
