@@ -111,14 +111,9 @@ export function shareNext<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 /** Frees the slot; further calls do nothing. */
-export type Release = () => void;
+type Release = () => void;
 
-export interface Semaphore {
-  /** Waits for a slot. Rejects with the signal's reason when the signal is aborted first. */
-  acquire(signal?: AbortSignal): Promise<Release>;
-}
-
-export function createSemaphore(slots: number): Semaphore {
+export function createSemaphore(slots: number) {
   let taken = 0;
   const queue: (() => void)[] = [];
   const toRelease = (): Release => {
@@ -132,7 +127,8 @@ export function createSemaphore(slots: number): Semaphore {
     };
   };
   return {
-    acquire(signal) {
+    /** Waits for a slot. Rejects with the signal's reason when the signal is aborted first. */
+    acquire(signal?: AbortSignal): Promise<Release> {
       if (taken < slots) {
         taken++;
         return Promise.resolve(toRelease());

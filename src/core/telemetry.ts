@@ -66,15 +66,7 @@ export function createOperationKind(side: Side, method: string, more: Attributes
 }
 
 /** What metrics have of an MCP request. */
-export interface MeasuredOperation {
-  readonly of: OperationKind;
-  /** What it is about, if that exists. */
-  readonly target: string | undefined;
-  /** How it failed. */
-  readonly failure: string | undefined;
-  /** Returns its attributes in metrics. */
-  toSeries(): Attributes;
-}
+export type MeasuredOperation = Pick<Operation, 'of' | 'target' | 'failure' | 'toSeries'>;
 
 export interface OperationStart {
   readonly of: OperationKind;
@@ -84,12 +76,13 @@ export interface OperationStart {
 }
 
 /** An MCP request that has not ended: a span and a duration. */
-export class Operation implements SpanStart, MeasuredOperation {
+export class Operation implements SpanStart {
   readonly of: OperationKind;
   readonly parent: TraceParent | undefined;
   readonly startedAt = performance.now();
-  /** Only names that exist are set: others can be anything, and each would be a series of its own. */
+  /** What it is about. Only names that exist are set: others can be anything, and each would be a series of its own. */
   target: string | undefined;
+  /** How it failed. */
   failure: string | undefined;
   readonly #telemetry: Telemetry;
   readonly #describe: () => Attributes;
@@ -132,6 +125,7 @@ export class Operation implements SpanStart, MeasuredOperation {
     return { ...this.of.attributes, ...this.#describe() };
   }
 
+  /** Returns its attributes in metrics. */
   toSeries(): Attributes {
     return { 'mcp.method.name': this.of.method, ...this.#own(), ...this.of.attributes };
   }

@@ -36,20 +36,17 @@ export async function settlesWithin(promise: Promise<unknown>, milliseconds: num
 }
 
 /** A time limit that pauses while a person is asked (MOD-18). */
-export interface TimeLimit {
-  /** Pauses until all returned functions have been called. */
-  pause(): () => void;
-  clear(): void;
-}
+export type TimeLimit = ReturnType<typeof startTimeLimit>;
 
-export function startTimeLimit(milliseconds: number, onEnd: () => void): TimeLimit {
+export function startTimeLimit(milliseconds: number, onEnd: () => void) {
   let left = milliseconds;
   let began = performance.now();
   let paused = 0;
   let over = false;
   let timer = setTimeout(onEnd, left);
   return {
-    pause() {
+    /** Pauses until all returned functions have been called. */
+    pause(): () => void {
       if (paused++ === 0) {
         clearTimeout(timer);
         left -= performance.now() - began;
@@ -60,7 +57,7 @@ export function startTimeLimit(milliseconds: number, onEnd: () => void): TimeLim
         timer = setTimeout(onEnd, Math.max(1, left));
       };
     },
-    clear() {
+    clear(): void {
       over = true;
       clearTimeout(timer);
     },

@@ -16,18 +16,8 @@ import { createStatCache, readStateFile } from '../files/read.js';
 import { checkStateDirectory, readState } from '../files/state.js';
 import type { Rules } from './rules.js';
 
-export interface PinStore {
-  /**
-   * Compares a tool with its pin: never pinned, the same, or changed, with a diff. Tools of the user and of
-   * workspaces have no pins and are always the same.
-   */
-  check(tool: Tool): 'new' | 'same' | { readonly diff: readonly string[] };
-  /** Pins the present definitions of tools; with `ifNew` only of tools that have no pin. */
-  pin(tools: readonly Tool[], now: Date, how?: { readonly ifNew: boolean }): Promise<void>;
-  approved(tool: Tool): ApprovedTool | undefined;
-  /** Throws if the pins of tools that were installed from one of these sources cannot be read. */
-  checkInstalled(sources: readonly string[]): void;
-}
+/** Pins of tools. */
+export type PinStore = ReturnType<typeof createPins>;
 
 export interface ApprovedTool {
   readonly description: string;
@@ -77,14 +67,18 @@ function createPinFiles(wieldHome: string, now: () => number): PinStorage {
   };
 }
 
-export function createPins({ read, change }: PinStorage): PinStore {
+export function createPins({ read, change }: PinStorage) {
   const find = (tool: Tool): Pin | undefined => {
     const source = sourceOf(tool);
     return source === undefined ? undefined : read(source).get(keyOf(tool));
   };
 
   return {
-    check(tool) {
+    /**
+     * Compares a tool with its pin: never pinned, the same, or changed, with a diff. Tools of the user and of
+     * workspaces have no pins and are always the same.
+     */
+    check(tool: Tool): 'new' | 'same' | { readonly diff: readonly string[] } {
       if (sourceOf(tool) === undefined) return 'same';
       const pin = find(tool);
       if (pin === undefined) return 'new';
@@ -92,7 +86,8 @@ export function createPins({ read, change }: PinStorage): PinStore {
       const diff = lineDiff(pin.definition, describeTool(tool)).map(revealHidden);
       return { diff: diff.length > 0 ? diff : [unseenChange(tool)] };
     },
-    async pin(tools, at, { ifNew } = { ifNew: false }) {
+    /** Pins the present definitions of tools; with `ifNew` only of tools that have no pin. */
+    async pin(tools: readonly Tool[], at: Date, { ifNew } = { ifNew: false }): Promise<void> {
       const added = new Map<string, Pin[]>();
       for (const tool of tools) {
         const source = sourceOf(tool);
@@ -108,11 +103,12 @@ export function createPins({ read, change }: PinStorage): PinStore {
           return after;
         });
     },
-    approved(tool) {
+    approved(tool: Tool): ApprovedTool | undefined {
       const pin = find(tool);
       return pin && readDefinition(pin.definition);
     },
-    checkInstalled(from) {
+    /** Throws if the pins of tools that were installed from one of these sources cannot be read. */
+    checkInstalled(from: readonly string[]): void {
       for (const source of from) read(nameOf('package', source, source));
     },
   };
