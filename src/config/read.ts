@@ -1,12 +1,13 @@
 // Parses one configuration file: values with their lines, and problems.
 
 import { isAbsolute, normalize } from 'node:path';
+import { isToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { isLabel } from '../core/label.js';
 import type { Problem } from '../core/problem.js';
 import type { Rule } from '../core/rule.js';
 import { filterPaths, type PathEntry } from '../core/search-path.js';
-import { isForRules } from '../core/selector.js';
+import { isForRules, parseSelectors } from '../core/selector.js';
 import { formatFault, formatPath, type Path, readShape } from '../core/shape.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { FileText } from '../files/read.js';
@@ -16,7 +17,6 @@ import { describeFinding, serverPointer } from '../upstream/entries/file.js';
 import { toMaskedServer } from '../upstream/entries/mask.js';
 import { canonicalPath, keyName, type Leaf, leaves, mayRestrict } from './key-path.js';
 import { type Key, keys } from './keys.js';
-import { readRules } from './rules.js';
 import type { ConfigFile, Layer } from './value.js';
 
 interface FileContext {
@@ -68,9 +68,9 @@ function readLeaf({ path, value }: Leaf, context: FileContext): ConfigFile {
 }
 
 function readRuleKey({ path, value }: Leaf, texts: readonly string[], line: number, context: FileContext): ConfigFile {
-  const { file, layer, text } = context;
+  const { file, layer } = context;
   const name = keyName(path);
-  const rules = readRules(texts, { key: name, file, line, text });
+  const rules = readRules(texts, name, line, context);
   if ('fault' in rules) return toInvalid(context, rules.line, rules.fault, true);
   const wrong = path[0] === 'labels' ? findLabelFault(path[1]!, rules, line) : undefined;
   if (wrong !== undefined) return toInvalid(context, wrong.line, wrong.fault, true);
@@ -82,12 +82,56 @@ function readRuleKey({ path, value }: Leaf, texts: readonly string[], line: numb
   };
 }
 
-// FLW-2: a label is that of a tool, whatever its input.
-function findLabelFault(
-  label: string,
-  rules: readonly Rule[],
+// Every call checks every rule.
+const MAX_RULES = 5000;
+
+interface RulesFault {
+  readonly fault: string;
+  readonly line: number;
+}
+
+// Returns the rules with their lines, or what is wrong with them: then the policy denies everything (POL-9).
+function readRules(
+  texts: readonly string[],
+  key: string,
   line: number,
-): { fault: string; line: number } | undefined {
+  { file, text }: FileContext,
+): readonly Rule[] | RulesFault {
+  const lineFrom = createLineFinder(text, line);
+  const rules: Rule[] = [];
+  for (const [index, entry] of texts.entries()) {
+    try {
+      for (const selector of parseSelectors(entry))
+        rules.push(Object.freeze({ selector, file, line: lineFrom(selector.text) }));
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      const which = texts.length > 1 ? `entry ${index + 1} of ${key}` : key;
+      return { fault: `${which}: ${error.message}`, line: lineFrom(entry) };
+    }
+    if (rules.length > MAX_RULES) return { fault: `${key} has more than ${MAX_RULES} selectors`, line };
+  }
+  return rules;
+}
+
+// A list can span many lines, and the parser keeps no positions: each text is searched from the line of the previous one
+// up to the next key. A text written with escapes gets the line of its key.
+function createLineFinder(text: string, first: number): (wanted: string) => number {
+  const lines = text.split('\n');
+  let end = first;
+  while (end < lines.length && !/^\s*(?:\[[^"'\]]*\]\s*(?:#.*)?$|[\w."'-]+\s*=)/.test(lines[end]!)) end++;
+  let from = first - 1;
+  return (wanted) => {
+    for (let at = from; at < end; at++) {
+      if (/^\s*#/.test(lines[at]!) || !lines[at]!.includes(wanted)) continue;
+      from = at;
+      return at + 1;
+    }
+    return first;
+  };
+}
+
+// FLW-2: a label is that of a tool, whatever its input.
+function findLabelFault(label: string, rules: readonly Rule[], line: number): RulesFault | undefined {
   if (!isLabel(label)) return { fault: `labels: "${quoteOutside(label, 60)}" must be lower case, with dashes`, line };
   const found = rules.find(({ selector }) => selector.arguments.length > 0 || isForRules(selector));
   if (found === undefined) return undefined;
