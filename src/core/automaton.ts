@@ -1,4 +1,4 @@
-// Automata of globs, URI templates and patterns of schemas: all paths of a pattern are followed at once, so a value is read once.
+// Automata: all paths of a glob, a URI template or a pattern of a schema are followed at once, so a value is read once.
 
 /** Whether a code point matches. */
 export type Test = (character: number) => boolean;
