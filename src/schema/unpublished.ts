@@ -65,7 +65,11 @@ const MARK = 'x-unpublished';
 
 interface ZodPlace {
   readonly zodSchema: {
-    readonly _zod: { readonly def: { readonly type: string; readonly values?: readonly unknown[] } };
+    readonly _zod: {
+      readonly def: { readonly type: string; readonly values?: readonly unknown[] };
+      /** Set if its author says how it is published. */
+      readonly toJSONSchema?: unknown;
+    };
   };
   readonly jsonSchema: Record<string, unknown>;
 }
@@ -73,10 +77,16 @@ interface ZodPlace {
 /** Options by vendor: what cannot be published is marked in the document, instead of an error or a schema for anything. */
 export const MARKING: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   zod: {
-    unrepresentable: ({ zodSchema }: ZodPlace) => (Object.hasOwn(ZOD, zodSchema._zod.def.type) ? 'any' : 'throw'),
+    unrepresentable({ zodSchema }: ZodPlace): 'any' | 'throw' {
+      const { type } = zodSchema._zod.def;
+      // What has the default is marked itself.
+      return type === 'default' || type === 'prefault' || Object.hasOwn(ZOD, type) ? 'any' : 'throw';
+    },
     override({ zodSchema, jsonSchema }: ZodPlace): void {
-      const { type, values = [] } = zodSchema._zod.def;
+      const { def, toJSONSchema } = zodSchema._zod;
+      const { type, values = [] } = def;
       const isPublished =
+        toJSONSchema !== undefined ||
         (type === 'literal' && !values.some((value) => value === undefined || typeof value === 'bigint')) ||
         (type === 'catch' && 'default' in jsonSchema);
       if (Object.hasOwn(ZOD, type) && !isPublished) jsonSchema[MARK] = type;
@@ -108,15 +118,17 @@ export function findMarked(document: unknown, vendor: string, side: Side): Unpub
   return find(document, '');
 }
 
+// The parts of a schema, each with what it adds to the path.
 function placesIn(node: Readonly<Record<string, unknown>>): readonly (readonly [step: string, child: unknown])[] {
-  const { properties, $defs, prefixItems, anyOf, oneOf, allOf } = node;
-  const among = (list: unknown): readonly unknown[] => (Array.isArray(list) ? list : []);
+  const { properties, prefixItems, items, additionalProperties, propertyNames, ...others } = node;
   return [
     ...Object.entries(isRecord(properties) ? properties : {}).map(([key, child]) => [`.${key}`, child] as const),
-    ...among(prefixItems).map((child, at) => [`[${at}]`, child] as const),
-    ...[anyOf, oneOf, allOf].flatMap(among).map((child) => ['', child] as const),
-    ...Object.values(isRecord($defs) ? $defs : {}).map((child) => ['', child] as const),
-    ['[]', node.items],
-    ['.*', node.additionalProperties],
+    ...(Array.isArray(prefixItems) ? prefixItems : []).map((child, at) => [`[${at}]`, child] as const),
+    ['[]', items],
+    ['.*', additionalProperties],
+    ['.*', propertyNames],
+    ...Object.values(others)
+      .flat()
+      .map((child) => ['', child] as const),
   ];
 }
