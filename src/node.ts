@@ -89,7 +89,7 @@ export type { KnownNodeToolbox, NodeToolbox, NodeToolboxOptions, ToolboxState } 
 export type { Approval, ApprovalAdmin, LocalApprovals as ApprovalStore } from './policy/approvals.js';
 
 // Incremented when the format of the index changes.
-const INDEX_VERSION = '24';
+const INDEX_VERSION = '25';
 
 /** Creates the toolbox of a workdir. */
 export function createNodeToolbox<const Definition extends ToolDefinition = never>(
