@@ -48,19 +48,12 @@ export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityO
     const { directory, owner } = tool.origin;
     if (directory === null) return undefined;
     const main = mainSkillOf(directory, owner, snapshot);
-    // Not by its action, which may have to be read from the files of a listed tool (RES-22).
     if (main !== undefined && 'skill' in main && isToolOf(main.skill, tool)) return main.skill;
     const file = flatFileOf(tool);
     return file === undefined ? undefined : flatSkillOf(file, owner, snapshot);
   };
 
-  type Find = (directory: string, owner: Owner, snapshot: Snapshot) => MainSkill | undefined;
-  const governing = (
-    directory: string | null,
-    owner: Owner,
-    snapshot: Snapshot,
-    find: Find = mainSkillOf,
-  ): MainSkill[] => {
+  const governing = (directory: string | null, owner: Owner, snapshot: Snapshot, find = mainSkillOf): MainSkill[] => {
     // A tool that is not on disk belongs to the project.
     const start = directory ?? snapshot.workdir;
     const root = rootOf(start, snapshot);
@@ -75,28 +68,41 @@ export function createAuthorities({ skills, flatSkills, roots, now }: AuthorityO
     return snapshot.libraries.flatMap((place) => find(place.directory, place.owner, snapshot) ?? []).slice(0, 1);
   };
 
+  // Where the search for what governs a tool begins: a main skill is not its own authority; one in a file is governed by
+  // the main skill beside it.
+  const startOf = (tool: Tool, snapshot: Snapshot, find = mainSkillOf): string | null => {
+    const { directory, owner } = tool.origin;
+    if (directory === null) return null;
+    const main = find(directory, owner, snapshot);
+    return main !== undefined && 'skill' in main && isToolOf(main.skill, tool) ? dirname(directory) : directory;
+  };
+
+  const listings = new WeakMap<Snapshot, ReturnType<typeof createListing>>();
+  const createListing = (skills: readonly Skill[]) => {
+    const listed = new Map(skills.filter(isSkillDirectory).map((skill) => [skill.directory, { skill }]));
+    const find: typeof mainSkillOf = (directory, ...rest) => listed.get(directory) ?? mainSkillOf(directory, ...rest);
+    return { find, known: new Map<string, readonly MainSkill[]>() };
+  };
+
   return {
     /** Returns the skill of which the tool is the callable form, if any. */
     skillOf,
     /** Returns the main skills that govern the tools of a directory, its own first; null for tools not on disk. */
     governing,
-    /** Like `above`, for a listing: its skills are not read again, nor the actions of its tools. */
-    aboveListed: createListed((skills, snapshot) => {
-      const listed = new Map(skills.filter(isSkillDirectory).map((skill) => [skill.directory, { skill }]));
-      const find: Find = (directory, owner) => listed.get(directory) ?? mainSkillOf(directory, owner, snapshot);
-      return {
-        find: (directory, owner) => find(directory, owner, snapshot),
-        of: (directory, owner) => governing(directory, owner, snapshot, find),
-      };
-    }),
-    /** Returns the main skills that govern a tool, nearest first, without itself (RES-16). */
-    above(tool: Tool, snapshot: Snapshot): readonly MainSkill[] {
-      const { directory, owner } = tool.origin;
-      const skill = skillOf(tool, snapshot);
-      // A skill is not its own authority; one in a file is governed by the main skill beside it.
-      const isOwn = skill !== undefined && isSkillDirectory(skill);
-      return governing(isOwn && directory !== null ? dirname(directory) : directory, owner, snapshot);
+    /** Like `above`, for a listing: once per directory, and without reading the skills of the listing again. */
+    aboveListed(tool: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly MainSkill[] {
+      const { owner } = tool.origin;
+      const listing = listings.get(snapshot) ?? createListing(skills);
+      listings.set(snapshot, listing);
+      const start = startOf(tool, snapshot, listing.find);
+      const key = `${owner} ${start}`;
+      const found = listing.known.get(key) ?? governing(start, owner, snapshot, listing.find);
+      listing.known.set(key, found);
+      return found;
     },
+    /** Returns the main skills that govern a tool, nearest first, without itself (RES-16). */
+    above: (tool: Tool, snapshot: Snapshot): readonly MainSkill[] =>
+      governing(startOf(tool, snapshot), tool.origin.owner, snapshot),
   };
 }
 
@@ -141,34 +147,6 @@ function createSkillReader({ skills: format, flatSkills: flat, now }: Omit<Autho
     );
 
   return { mainSkillOf, flatSkillOf };
-}
-
-interface Governing {
-  readonly of: (directory: string | null, owner: Owner) => readonly MainSkill[];
-  /** Returns the main skill of a directory. */
-  readonly find: (directory: string, owner: Owner) => MainSkill | undefined;
-}
-
-// Finds what governs the tools of a listing once per directory.
-function createListed(toGoverning: (skills: readonly Skill[], snapshot: Snapshot) => Governing) {
-  const listings = new WeakMap<Snapshot, Governing & { readonly known: Map<string, readonly MainSkill[]> }>();
-  // Code in a skill has the same form of URI in a directory and in a file.
-  const isOwnOf = ({ find }: Governing, tool: Tool, directory: string): boolean => {
-    const { uri, owner } = tool.origin;
-    if (!uri?.startsWith('inline://')) return uri?.endsWith('/SKILL.md') === true;
-    const main = find(directory, owner);
-    return main !== undefined && 'skill' in main && isToolOf(main.skill, tool);
-  };
-  return (tool: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly MainSkill[] => {
-    const listing = listings.get(snapshot) ?? { ...toGoverning(skills, snapshot), known: new Map() };
-    listings.set(snapshot, listing);
-    const { directory: own, owner } = tool.origin;
-    const directory = own !== null && isOwnOf(listing, tool, own) ? dirname(own) : own;
-    const key = `${owner} ${directory}`;
-    const found = listing.known.get(key) ?? listing.of(directory, owner);
-    listing.known.set(key, found);
-    return found;
-  };
 }
 
 // The file of a skill that is not a directory; undefined for other tools.
