@@ -1,7 +1,7 @@
 // Reads a marketplace: the plugins it lists, in directories of its source and in other repositories.
 
 import { normalize } from 'node:path';
-import { isRecord, type JsonObject } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { findPluginNameFault, isSafePath } from './item-name.js';
 import { readJsonObject, toText } from './plugin-json.js';
@@ -19,50 +19,47 @@ export interface Marketplace {
   readonly plugins: readonly PluginEntry[];
   /** Repositories of other plugins, each with the plugins it has. */
   readonly elsewhere: readonly NestedSource[];
-  /** Plugins that cannot be read, with the reason. */
-  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
 }
 
 const MAX_PLUGINS = 5000;
 
-/** Undefined if the source has none. One that lists nothing is passed to `onEmpty` (INS-90). Throws `invalid_definition`. */
-export function readMarketplace(tree: string, onEmpty: (file: string) => void): Marketplace | undefined {
+/** Counts what cannot be read. */
+type Skip = (what: string, path: string, reason: string) => void;
+
+/** Undefined if the source has none that lists anything (INS-90). Throws `invalid_definition`. */
+export function readMarketplace(tree: string, skip: Skip): Marketplace | undefined {
   for (const file of MARKETPLACE_PATHS) {
     const document = readJsonObject(tree, file);
     if (document === undefined) continue;
-    if (Array.isArray(document.plugins) && document.plugins.length > 0) return toMarketplace(document);
-    onEmpty(file);
+    const { plugins } = document;
+    if (Array.isArray(plugins) && plugins.length > 0) return toMarketplace(document, plugins, skip);
+    skip('marketplace', file, 'lists no plugins');
   }
   return undefined;
 }
 
-function toMarketplace(document: JsonObject): Marketplace {
+function toMarketplace(document: JsonObject, listed: readonly Json[], skip: Skip): Marketplace {
   const metadata = isRecord(document.metadata) ? document.metadata : {};
   const base = toText(metadata.pluginRoot);
-  const listed = Array.isArray(document.plugins) ? document.plugins : [];
   const plugins: PluginEntry[] = [];
   const elsewhere = new Map<string, NestedSource>();
-  const skipped: { name: string; reason: string }[] = [];
   const names = new Set<string>();
   for (const [at, value] of listed.slice(0, MAX_PLUGINS).entries()) {
     const name = isRecord(value) && typeof value.name === 'string' ? value.name : undefined;
-    const skip = (reason: string): void => {
-      skipped.push({ name: name === undefined ? `plugins[${at}]` : name, reason });
-    };
-    if (!isRecord(value) || name === undefined) skip('has no name');
-    else if (findPluginNameFault(name) !== undefined) skip(`its name ${findPluginNameFault(name)}`);
-    else if (names.has(name.toLowerCase())) skip('another plugin has the same name');
+    if (!isRecord(value) || name === undefined) skip('plugin', name ?? `plugins[${at}]`, 'has no name');
+    else if (findPluginNameFault(name) !== undefined) skip('plugin', name, `its name ${findPluginNameFault(name)}`);
+    else if (names.has(name.toLowerCase())) skip('plugin', name, 'another plugin has the same name');
     else {
       names.add(name.toLowerCase());
       const located = readLocation(value.source, base);
-      if (typeof located === 'string') skip(located);
+      if (typeof located === 'string') skip('plugin', name, located);
       else if (located.repository === null) plugins.push(toEntry(name, value, located.path));
-      else addElsewhere(elsewhere, located as RemoteLocation, toEntry(name, value, located.path));
+      else addElsewhere(elsewhere, located.repository, located.pin, toEntry(name, value, located.path));
     }
   }
-  if (listed.length > MAX_PLUGINS) skipped.push({ name: '…', reason: `more than ${MAX_PLUGINS} plugins` });
+  if (listed.length > MAX_PLUGINS) skip('plugin', '…', `more than ${MAX_PLUGINS} plugins`);
   const description = toText(document.description) ?? toText(metadata.description);
-  return { description, plugins, elsewhere: [...elsewhere.values()], skipped };
+  return { description, plugins, elsewhere: [...elsewhere.values()] };
 }
 
 interface PluginLocation {
@@ -71,8 +68,6 @@ interface PluginLocation {
   readonly path: string;
   readonly pin: Pin | null;
 }
-
-type RemoteLocation = PluginLocation & { readonly repository: string };
 
 // A text is the reason why the plugin cannot be read.
 function readLocation(source: unknown, base: string | null): PluginLocation | string {
@@ -109,7 +104,7 @@ function toEntry(name: string, value: Readonly<Record<string, unknown>>, path: s
 }
 
 // Several plugins can be in one commit of a repository.
-function addElsewhere(all: Map<string, NestedSource>, { repository, pin }: RemoteLocation, entry: PluginEntry): void {
+function addElsewhere(all: Map<string, NestedSource>, repository: string, pin: Pin | null, entry: PluginEntry): void {
   const key = `${repository.replace(/\.git$/, '')} ${pin?.name ?? ''}`;
   const known = all.get(key);
   all.set(key, {

@@ -13,8 +13,8 @@ import { listTree, readTreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
 import { filesOf, type LoadedTree, readSourceForm, rootOf } from '../tokens/source-form.js';
 import { assertSafeItem, groupSiblings } from '../tokens/targets.js';
-import type { ScanWarning } from './find-items.js';
 import { findingText, MANIFEST_FILES } from './load-manifest.js';
+import type { ScanWarning } from './notes.js';
 import { type Scan, scanSource } from './scan.js';
 import type { SourceItem } from './source-item.js';
 

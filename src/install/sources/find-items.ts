@@ -4,7 +4,6 @@ import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { compileGlob, type Glob } from '../../core/glob.js';
-import type { Finding } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
 import { namesIn } from '../../files/list.js';
 import { statOrNothing } from '../../files/read.js';
@@ -12,9 +11,8 @@ import { isDirectory } from '../directory.js';
 import { findNameFault, type ItemKind, isDirectoryKind, isSafePath } from '../manifest/item-name.js';
 import type { ItemGlobs } from '../manifest/source-manifest.js';
 import { assertInside, pathEscape } from './load-manifest.js';
+import type { ScanWarning } from './notes.js';
 import { readSourceItem, readSourceName, type SourceItem } from './source-item.js';
-
-export type ScanWarning = Finding & { readonly path: string };
 
 /** The files and directories of a source. */
 export type Entries = readonly { readonly path: string; readonly directory: boolean }[];

@@ -2,15 +2,8 @@
 
 import { dirname } from 'node:path';
 import { compareText } from '../../core/text.js';
+import type { ScanNotes } from './notes.js';
 import type { SourceItem } from './source-item.js';
-
-/** Parts of a source that are not offered, for one reason. */
-export interface SkippedParts {
-  /** What they are, such as `skill` or `hook`. */
-  readonly what: string;
-  readonly reason: string;
-  readonly paths: readonly string[];
-}
 
 export interface SkillSearch {
   /** Every SKILL.md of the source. */
@@ -28,30 +21,25 @@ export interface SkillSearch {
 }
 
 /** Returns the directories of further skills, visible and shallow ones first, and counts the others. */
-export function findSkills({ skillFiles, visited, roots, taken, nested, manifestFile }: SkillSearch): {
-  readonly paths: readonly string[];
-  readonly skipped: readonly SkippedParts[];
-} {
+export function findSkills(
+  { skillFiles, visited, roots, taken, nested, manifestFile }: SkillSearch,
+  { skip }: ScanNotes,
+): readonly string[] {
   const directories = skillFiles.map((file) => (dirname(file) === '.' ? '' : dirname(file))).sort(compareDirectories);
   const known = new Set(taken.filter(({ kind }) => kind === 'skill').map(({ path }) => path));
   const containers = new Set(taken.filter(({ file }) => !file).map(({ path }) => path));
-  const paths: string[] = [];
-  const skipped = new Map<string, string[]>();
-  const skip = (path: string, reason: string): void => {
-    skipped.set(reason, [...(skipped.get(reason) ?? []), path === '' ? '.' : path]);
-  };
-  for (const path of directories) {
-    if (known.has(path) || visited.has(path)) continue;
-    if (isInside(path, containers)) skip(path, 'part of another item');
-    else if (nested.some((source) => isBelow(path, source))) skip(path, 'offered by a nested source');
+  return directories.filter((path) => {
+    if (known.has(path) || visited.has(path)) return false;
+    if (isInside(path, containers)) skip('skill', path, 'part of another item');
+    else if (nested.some((source) => isBelow(path, source))) skip('skill', path, 'offered by a nested source');
     else if (!roots.some((root) => root === '' || isBelow(path, root)))
-      skip(path, manifestFile === null ? 'outside of the roots' : `not listed in ${manifestFile}`);
+      skip('skill', path, manifestFile === null ? 'outside of the roots' : `not listed in ${manifestFile}`);
     else {
-      paths.push(path);
       containers.add(path);
+      return true;
     }
-  }
-  return { paths, skipped: [...skipped].map(([reason, all]) => ({ what: 'skill', reason, paths: all })) };
+    return false;
+  });
 }
 
 function compareDirectories(a: string, b: string): number {

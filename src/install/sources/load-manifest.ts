@@ -33,7 +33,6 @@ export interface LoadedManifest {
   readonly findings: readonly Finding[];
   /** Directories that an outer source added. */
   readonly addRoots: readonly string[];
-  readonly warnings: readonly (Finding & { readonly path: string })[];
 }
 
 /** `adoption` is what an outer source says; it applies only if the source has no manifest of its own (INS-43). */
@@ -44,13 +43,11 @@ export function loadManifest(tree: string, adoption: Adoption | null | undefined
     assertInside(tree, file);
     const text = readTextFile(path);
     if (text === undefined) continue;
-    const message = 'roots and hooks of the outer source are ignored: this source has a manifest of its own';
-    const ignored = { path: file, kind: 'adoption', message, hint: 'no action needed' };
-    return { ...parseSourceManifest(text), file, addRoots: [], warnings: adoption == null ? [] : [ignored] };
+    return { ...parseSourceManifest(text), file, addRoots: [] };
   }
   const { manifest, findings } = parseSourceManifest('');
   const { roots, hooks, addRoots } = adoption ?? { ...manifest, addRoots: [] };
-  return { manifest: { ...manifest, roots, hooks }, findings, file: null, addRoots, warnings: [] };
+  return { manifest: { ...manifest, roots, hooks }, findings, file: null, addRoots };
 }
 
 export function manifestError(file: string, findings: readonly Finding[]): ToolError {

@@ -1,7 +1,6 @@
 // Reads the items of one plugin, and counts what cannot be installed.
 
 import { basename, dirname, join, normalize, relative } from 'node:path';
-import { isToolError } from '../../core/error.js';
 import { isRecord, type Json, type JsonObject, showValue } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { namesIn } from '../../files/list.js';
@@ -20,6 +19,7 @@ import {
 import type { PluginEntry } from '../manifest/source-manifest.js';
 import { isBelow, isInside } from './find-skills.js';
 import { assertInside } from './load-manifest.js';
+import type { ScanNotes } from './notes.js';
 import { readSourceItem, resolveLinks, type SourceItem } from './source-item.js';
 
 export interface FoundPlugin {
@@ -27,20 +27,27 @@ export interface FoundPlugin {
   readonly description: string | null;
   readonly path: string;
   readonly items: readonly SourceItem[];
-  /** Fields of its manifest that are ignored. */
-  readonly unknown: readonly string[];
 }
 
 /** Reads a plugin. Throws `invalid_definition` or `path_escape` if it cannot be read at all (INS-60). */
 export function readPlugin(
   tree: string,
   entry: PluginEntry,
-  found: Pick<PluginContext, 'files' | 'others' | 'skip'>,
+  found: Pick<PluginContext, 'files' | 'others' | 'notes'>,
 ): FoundPlugin {
   const { name: plugin, path: root } = entry;
   assertInside(tree, root, `the directory of the plugin ${plugin}`);
-  if (!isDirectory(join(tree, root))) return { ...entry, items: [], unknown: skipAll(found.skip, plugin) };
+  const { notes } = found;
+  if (!isDirectory(join(tree, root))) {
+    notes.skip('plugin', plugin, 'its directory does not exist');
+    return { ...entry, items: [] };
+  }
   const manifest = readPluginManifest(tree, root);
+  for (const key of manifest?.unknown ?? []) {
+    const message = `the plugin ${plugin}: unknown field "${key}" has no effect`;
+    const hint = 'remove it, or put it under extensions';
+    notes.warnings.push({ path: join(root, 'plugin.json'), kind: 'unknown-field', message, hint });
+  }
   const context = { ...found, tree, plugin, root };
   const isAgent = manifest?.dialect === 'agent';
   // A plugin.json without its schema has the places of Claude, and those of Agent Plugins.
@@ -48,12 +55,7 @@ export function readPlugin(
   const own = isAgent ? readAgent(context) : readClaude(context, toDeclared(entry, manifest), files);
   const items = withDirectory(own, context);
   const description = entry.description ?? manifest?.description ?? null;
-  return { name: plugin, path: root, description, items, unknown: manifest?.unknown ?? [] };
-}
-
-function skipAll(skip: Skip, plugin: string): readonly string[] {
-  skip('plugin', plugin, 'its directory does not exist');
-  return [];
+  return { name: plugin, path: root, description, items };
 }
 
 function toDeclared({ strict, components }: PluginEntry, manifest: PluginManifest | undefined): Declared {
@@ -84,31 +86,28 @@ function readClaude(context: PluginContext, declared: Declared, files: readonly 
 }
 
 // Empty for an item that cannot be read, which is counted.
-function readItem({ tree, plugin, skip }: PluginContext, kind: ItemKind, name: string, path: string): SourceItem[] {
+function readItem({ tree, plugin, notes }: PluginContext, kind: ItemKind, name: string, path: string): SourceItem[] {
   const fault = findNameFault(name);
   if (fault !== undefined) {
-    skip(kind, `${plugin}:${quoteOutside(name, 60)}`, `its name ${fault}`);
+    notes.skip(kind, `${plugin}:${quoteOutside(name, 60)}`, `its name ${fault}`);
     return [];
   }
-  try {
+  const item = notes.attempt(kind, `${plugin}:${name}`, () => {
     assertInside(tree, path);
-    return [{ ...readSourceItem(tree, kind, name, path), plugin }];
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    skip(kind, `${plugin}:${name}`, error.message);
-    return [];
-  }
+    return readSourceItem(tree, kind, name, path);
+  });
+  return item === undefined ? [] : [{ ...item, plugin }];
 }
 
 // A path of the manifest, relative to the source; undefined if it is outside or missing, which is counted.
-function resolvePath({ tree, plugin, root, skip }: PluginContext, kind: string, written: Json): string | undefined {
+function resolvePath({ tree, plugin, root, notes }: PluginContext, kind: string, written: Json): string | undefined {
   const path = typeof written === 'string' ? normalize(written) : undefined;
   const isInside = path !== undefined && isSafePath(path);
   const found = isInside ? join(root, path) : undefined;
   if (found !== undefined && isOccupied(join(tree, found))) return found;
   const outside = path === undefined ? 'is not a path' : 'its path is outside the plugin';
   const reason = isInside ? 'the file does not exist' : outside;
-  skip(kind, `${plugin}:${quoteOutside(showValue(written), 80)}`, reason);
+  notes.skip(kind, `${plugin}:${quoteOutside(showValue(written), 80)}`, reason);
   return undefined;
 }
 
@@ -119,7 +118,7 @@ function skillsIn(context: PluginContext, directory: string): SourceItem[] {
 }
 
 function readSkills(context: PluginContext, { only, fields }: Declared): SourceItem[] {
-  const { tree, plugin, root, others, skip } = context;
+  const { tree, plugin, root, others, notes } = context;
   const given = fields('skills');
   const declared = given.flatMap((written) => {
     const named = resolvePath(context, 'skill', written);
@@ -128,7 +127,7 @@ function readSkills(context: PluginContext, { only, fields }: Declared): SourceI
     const path = basename(named) === 'SKILL.md' ? dirname(named) : named;
     if (!isSkill(join(tree, path))) {
       if (!hasSkills(join(tree, path)))
-        skip('skill', `${plugin}:${quoteOutside(showValue(written), 80)}`, 'contains no skills');
+        notes.skip('skill', `${plugin}:${quoteOutside(showValue(written), 80)}`, 'contains no skills');
       return skillsIn(context, path);
     }
     // A skill is named after its directory; one that is the source itself after the plugin.
@@ -144,11 +143,11 @@ function readSkills(context: PluginContext, { only, fields }: Declared): SourceI
     ...(isOne ? readItem(context, 'skill', plugin, root) : []),
     ...(isFree && !isOne ? others : []).flatMap((path) => readItem(context, 'skill', basename(path), path)),
   ];
-  return distinct(found, (item) => skip('skill', item.path, 'another skill has the same name'));
+  return distinct(found, notes);
 }
 
 function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only, fields }: Declared): SourceItem[] {
-  const { tree, files, plugin, root, skip } = context;
+  const { tree, files, plugin, root, notes } = context;
   // A text in a skill is part of it, wherever the skill is.
   const skills = new Set(context.others);
   // The Markdown files of a directory, or the file itself.
@@ -166,19 +165,19 @@ function readDocuments(context: PluginContext, kind: 'agent' | 'command', { only
       const name = (file === base ? basename(file) : relative(base, file)).replace(/\.md$/i, '').replaceAll('/', '-');
       if (!isReservedFile(`${name}.md`)) return readItem(context, kind, name, file);
       // INS-88
-      if (!/^readme$/i.test(name)) skip(kind, `${plugin}:${quoteOutside(file, 80)}`, 'its name is reserved');
+      if (!/^readme$/i.test(name)) notes.skip(kind, `${plugin}:${quoteOutside(file, 80)}`, 'its name is reserved');
       return [];
     }),
   );
   if (!only && given.length > 0)
     for (const file of markdownIn(usual))
       if (!bases.some((base) => isBelow(file, base)) && !/\/readme\.md$/i.test(file))
-        skip(kind, `${plugin}:${quoteOutside(file, 80)}`, 'its manifest lists others');
-  return distinct(items, (item) => skip(kind, item.path, `another ${kind} has the same name`));
+        notes.skip(kind, `${plugin}:${quoteOutside(file, 80)}`, 'its manifest lists others');
+  return distinct(items, notes);
 }
 
-function skipServer({ plugin, skip }: PluginContext): SkipServer {
-  return (name, reason) => skip('server', `${plugin}:${quoteOutside(name, 80)}`, reason);
+function skipServer({ plugin, notes }: PluginContext): SkipServer {
+  return (name, reason) => notes.skip('server', `${plugin}:${quoteOutside(name, 80)}`, reason);
 }
 
 function toItems({ plugin, root }: PluginContext, servers: readonly PluginServer[]): SourceItem[] {
@@ -212,32 +211,16 @@ function hasSkills(directory: string): boolean {
   return namesIn(directory).some((name) => isSkill(join(directory, name)));
 }
 
-function distinct(items: readonly SourceItem[], onDouble: (item: SourceItem) => void): SourceItem[] {
+// The first item of each name.
+function distinct(items: readonly SourceItem[], { skip }: ScanNotes): SourceItem[] {
   const byName = new Map<string, SourceItem>();
   for (const item of items) {
     const known = byName.get(item.name);
     if (known === undefined) byName.set(item.name, item);
-    else if (known.path !== item.path) onDouble(item);
+    else if (known.path !== item.path) skip(item.kind, item.path, `another ${item.kind} has the same name`);
   }
   return [...byName.values()];
 }
-
-/** The name of a directory that is a plugin without a marketplace. */
-export function entryOf(tree: string, path: string): PluginEntry | undefined {
-  const manifest = readPluginManifest(tree, path);
-  if (manifest === undefined) return undefined;
-  return { name: manifest.name, description: manifest.description, path, strict: true, components: {} };
-}
-
-/** Returns the directory of a plugin from the path of its manifest. */
-export function directoryOfManifest(path: string): string {
-  const directory = dirname(path);
-  const root = /^\.(?:claude|codex)-plugin$/.test(basename(directory)) ? dirname(directory) : directory;
-  return root === '.' ? '' : root;
-}
-
-/** Counts something that cannot be installed; `what` is its kind, such as `hook`. */
-type Skip = (what: string, name: string, reason: string) => void;
 
 interface PluginContext {
   readonly tree: string;
@@ -248,7 +231,7 @@ interface PluginContext {
   readonly files: readonly string[];
   /** Directories with a SKILL.md, which are skills of the plugin if it has none in the usual place. */
   readonly others: readonly string[];
-  readonly skip: Skip;
+  readonly notes: ScanNotes;
 }
 
 /** The components that a plugin declares. */
@@ -261,7 +244,7 @@ interface Declared {
 const NO_HOOKS = 'wield does not run hooks of an agent';
 
 /** Counts what plugins have besides items: it is named, and never installed (INS-61). */
-function countOthers({ only, fields }: Declared, { tree, root, plugin, skip }: PluginContext): void {
+function countOthers({ only, fields }: Declared, { tree, root, plugin, notes: { skip } }: PluginContext): void {
   const usual = (path: string): Json[] => (!only && isOccupied(join(tree, root, path)) ? [path] : []);
   const tables = (what: string, path: string, key: string): JsonObject[] =>
     readTables(tree, root, [...usual(path), ...fields(key)], (name, reason) =>

@@ -1,15 +1,14 @@
 // Finds the plugins of a source: those of its marketplace, the source itself, or directories with a manifest.
 
-import { dirname } from 'node:path';
-import { isToolError } from '../../core/error.js';
+import { basename, dirname } from 'node:path';
 import { compareText } from '../../core/text.js';
 import { type Marketplace, readMarketplace } from '../manifest/marketplace.js';
-import { MANIFEST_PATHS } from '../manifest/plugin-json.js';
+import { MANIFEST_PATHS, readPluginManifest } from '../manifest/plugin-json.js';
 import type { NestedSource, PluginEntry } from '../manifest/source-manifest.js';
-import type { ScanWarning } from './find-items.js';
-import { isInside, type SkippedParts } from './find-skills.js';
+import { isInside } from './find-skills.js';
 import { isSameRepository } from './location.js';
-import { directoryOfManifest, entryOf, type FoundPlugin, readPlugin } from './plugin-items.js';
+import type { ScanNotes } from './notes.js';
+import { type FoundPlugin, readPlugin } from './plugin-items.js';
 
 export interface PluginScan {
   readonly plugins: readonly FoundPlugin[];
@@ -18,56 +17,42 @@ export interface PluginScan {
   readonly description: string | null;
   /** Repositories of plugins that the marketplace lists. */
   readonly elsewhere: readonly NestedSource[];
-  readonly skipped: readonly SkippedParts[];
-  readonly warnings: readonly ScanWarning[];
 }
 
 const MAX_DIRECTORIES = 500;
 
 interface PluginScanOptions {
+  /** All files of the source. */
+  readonly files: readonly string[];
+  /** Every SKILL.md. */
+  readonly skillFiles: readonly string[];
+  readonly notes: ScanNotes;
   /** Plugins that the marketplace of another source lists. */
-  readonly adopted?: readonly PluginEntry[] | undefined;
+  readonly adopted: readonly PluginEntry[] | undefined;
   /** Where the source comes from. */
-  readonly location?: string | undefined;
+  readonly location: string | undefined;
 }
 
-/**
- * Undefined if nothing in the source is about plugins. `files` are all files of the source, `skillFiles` every SKILL.md. Throws
- * `invalid_definition` if the manifest of the source itself is invalid.
- */
-export function scanPlugins(
-  tree: string,
-  files: readonly string[],
-  skillFiles: readonly string[],
-  { adopted, location }: PluginScanOptions,
-): PluginScan | undefined {
-  const skipped = createSkipped();
-  const onEmpty = (file: string): void => skipped.add('marketplace', file, 'lists no plugins');
-  const marketplace = adopted === undefined ? withOwn(readMarketplace(tree, onEmpty), location) : undefined;
-  for (const { name, reason } of marketplace?.skipped ?? []) skipped.add('plugin', name, reason);
-  const own = adopted ?? marketplace?.plugins ?? toList(entryOf(tree, ''));
-  const whole = adopted !== undefined || marketplace !== undefined || own.length > 0;
-  const isOne = marketplace === undefined && adopted === undefined;
-  const entries = whole ? own : findDirectories(tree, files, skipped.add);
+/** Throws `invalid_definition` if the manifest of the source itself is invalid. */
+export function scanPlugins(tree: string, options: PluginScanOptions): PluginScan {
+  const { files, skillFiles, notes, adopted, location } = options;
+  const marketplace = adopted === undefined ? withOwn(readMarketplace(tree, notes.skip), location) : undefined;
+  const listed = adopted ?? marketplace?.plugins;
+  const own = listed ?? [entryOf(tree, '') ?? []].flat();
+  const whole = listed !== undefined || own.length > 0;
+  const isItself = whole && listed === undefined;
+  const entries = whole ? own : findDirectories(tree, files, notes);
   const plugins = entries.flatMap((entry) => {
     // The skills of several plugins are not told apart elsewhere than in their own directories.
     const others = entries.length > 1 && entry.path === '' ? [] : skillsBelow(entry.path, skillFiles);
-    try {
-      return [readPlugin(tree, entry, { files, others, skip: skipped.add })];
-    } catch (error) {
-      if (!isToolError(error) || (isOne && whole)) throw error;
-      skipped.add('plugin', entry.name, error.message);
-      return [];
-    }
+    const read = (): FoundPlugin => readPlugin(tree, entry, { files, others, notes });
+    return (isItself ? read() : notes.attempt('plugin', entry.name, read)) ?? [];
   });
-  if (!whole && plugins.length === 0 && skipped.all().length === 0) return undefined;
   return {
     plugins,
     whole,
-    description: marketplace?.description ?? (isOne && whole ? (plugins[0]?.description ?? null) : null),
+    description: marketplace?.description ?? (isItself ? plugins[0]!.description : null),
     elsewhere: marketplace?.elsewhere ?? [],
-    skipped: skipped.all(),
-    warnings: plugins.flatMap(toWarnings),
   };
 }
 
@@ -90,53 +75,32 @@ function withOwn(marketplace: Marketplace | undefined, location: string | undefi
   return { ...marketplace, plugins: [...marketplace.plugins, ...own], elsewhere };
 }
 
-function toList(entry: PluginEntry | undefined): readonly PluginEntry[] {
-  return entry === undefined ? [] : [entry];
-}
-
 // Directories with a manifest, outermost first; a plugin in another one is part of it.
-function findDirectories(
-  tree: string,
-  files: readonly string[],
-  skip: (what: string, name: string, reason: string) => void,
-): PluginEntry[] {
+function findDirectories(tree: string, files: readonly string[], notes: ScanNotes): PluginEntry[] {
   const manifests = files.filter((path) => MANIFEST_PATHS.some((name) => `/${path}`.endsWith(`/${name}`)));
   const directories = [...new Set(manifests.map(directoryOfManifest))].filter((path) => path !== '').sort(compareText);
   const found = new Map<string, PluginEntry>();
   for (const path of directories.slice(0, MAX_DIRECTORIES)) {
     if (isInside(path, new Set([...found.values()].map((entry) => entry.path)))) continue;
-    try {
-      const entry = entryOf(tree, path);
-      if (entry === undefined) continue;
-      const name = entry.name.toLowerCase();
-      if (found.has(name)) skip('plugin', path, 'another plugin has the same name');
-      else found.set(name, entry);
-    } catch (error) {
-      if (!isToolError(error)) throw error;
-      skip('plugin', path, error.message);
-    }
+    const entry = notes.attempt('plugin', path, () => entryOf(tree, path));
+    const name = entry?.name.toLowerCase();
+    if (entry === undefined || name === undefined) continue;
+    if (found.has(name)) notes.skip('plugin', path, 'another plugin has the same name');
+    else found.set(name, entry);
   }
   return [...found.values()];
 }
 
-function toWarnings({ name, path, unknown }: FoundPlugin): ScanWarning[] {
-  return unknown.map((key) => ({
-    path: path === '' ? 'plugin.json' : `${path}/plugin.json`,
-    kind: 'unknown-field',
-    message: `the plugin ${name}: unknown field "${key}" has no effect`,
-    hint: 'remove it, or put it under extensions',
-  }));
+// A directory that is a plugin without a marketplace.
+function entryOf(tree: string, path: string): PluginEntry | undefined {
+  const manifest = readPluginManifest(tree, path);
+  if (manifest === undefined) return undefined;
+  return { name: manifest.name, description: manifest.description, path, strict: true, components: {} };
 }
 
-function createSkipped() {
-  const groups = new Map<string, { what: string; reason: string; paths: string[] }>();
-  return {
-    add(what: string, name: string, reason: string): void {
-      const key = `${what}\n${reason}`;
-      const group = groups.get(key) ?? { what, reason, paths: [] };
-      group.paths.push(name);
-      groups.set(key, group);
-    },
-    all: (): readonly SkippedParts[] => [...groups.values()],
-  };
+// The directory of a plugin, from the path of its manifest.
+function directoryOfManifest(path: string): string {
+  const directory = dirname(path);
+  const root = /^\.(?:claude|codex)-plugin$/.test(basename(directory)) ? dirname(directory) : directory;
+  return root === '.' ? '' : root;
 }

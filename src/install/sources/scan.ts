@@ -7,9 +7,10 @@ import { compareText, quoteOutside } from '../../core/text.js';
 import { listEntries } from '../../files/tree.js';
 import { ITEM_KINDS, type ItemKind, SOURCE_KINDS } from '../manifest/item-name.js';
 import type { Adoption, SourceManifest } from '../manifest/source-manifest.js';
-import { conventionalPaths, type Entries, expandRoots, matchGlobs, readEntry, type ScanWarning } from './find-items.js';
-import { findSkills, isInside, type SkippedParts } from './find-skills.js';
+import { conventionalPaths, type Entries, expandRoots, matchGlobs, readEntry } from './find-items.js';
+import { findSkills, isInside } from './find-skills.js';
 import { assertInside, type LoadedManifest, loadManifest, manifestError } from './load-manifest.js';
+import { createNotes, type ScanNotes, type ScanWarning, type SkippedParts } from './notes.js';
 import type { FoundPlugin } from './plugin-items.js';
 import { type PluginScan, scanPlugins } from './plugins.js';
 import { readDeclaredItem, type SourceItem } from './source-item.js';
@@ -42,66 +43,56 @@ export function scanSource(tree: string, options: ScanOptions = {}): Scan {
   const entries = listEntries(tree);
   const files = entries.flatMap(({ path, directory }) => (directory ? [] : [path]));
   const skillFiles = files.filter((path) => basename(path).toLowerCase() === 'skill.md');
-  const scripts = files.filter((path) => SCRIPT.test(path));
+  const notes = createNotes();
   const loaded = loadManifest(tree, options.adoption);
   const { manifest, file, findings } = loaded;
   if (options.onFinding !== undefined) findings.forEach(options.onFinding);
   else if (findings.length > 0) throw manifestError(join(tree, file!), findings);
   // A manifest of wield, and directories that a person chose, come before those of plugins (INS-60).
   const isPlain = file === null && manifest.roots === null && (options.roots ?? []).length === 0;
-  const found = isPlain
-    ? scanPlugins(tree, files, skillFiles, { ...options, adopted: options.adoption?.plugins })
-    : undefined;
-  if (found?.whole)
-    return joinPlugins({ items: [], warnings: [], plugins: [], skipped: [], manifest }, found, skillFiles);
-  const directories = new Set(found?.plugins.map(({ path }) => path));
-  const isOfPlugin = (path: string): boolean => isInside(path, directories);
+  const { location, adoption } = options;
+  const { plugins, whole, description, elsewhere } = isPlain
+    ? scanPlugins(tree, { files, skillFiles, notes, adopted: adoption?.plugins, location })
+    : NO_PLUGINS;
+  const directories = new Set(plugins.map(({ path }) => path));
+  const isOfPlugin = (path: string): boolean => whole || isInside(path, directories);
   const others = skillFiles.filter((path) => !isOfPlugin(path));
-  const plain = scanPlain({ tree, entries, skillFiles: others }, loaded, options);
-  const whole = found === undefined ? plain : joinPlugins(plain, found, skillFiles.filter(isOfPlugin));
-  const isEmpty = whole.items.length === 0 && whole.skipped.length === 0 && whole.manifest.sources.length === 0;
-  return isEmpty && scripts.length > 0 ? { ...whole, skipped: [skipScripts(scripts)] } : whole;
+  const plain = whole ? [] : scanPlain({ tree, entries, skillFiles: others, notes }, loaded, options);
+  const ofPlugins = plugins.flatMap(({ items }) => items);
+  const skills = new Set(ofPlugins.flatMap(({ kind, path }) => (kind === 'skill' ? [path] : [])));
+  // A skill that is the plugin itself contains everything.
+  for (const path of skillFiles.filter(isOfPlugin))
+    if (!skills.has('') && !isInside(path, skills)) notes.skip('skill', path, 'not one of the skills of a plugin');
+  const items = [...plain, ...ofPlugins].sort(compareItems);
+  const sources = [...manifest.sources, ...elsewhere];
+  // Collections of scripts have no manifest; their files are tools where they are copied to.
+  if (!whole && items.length === 0 && notes.skipped().length === 0 && sources.length === 0)
+    for (const path of files.filter((one) => SCRIPT.test(one)))
+      notes.skip('script', path, 'copy those that you want to .agents/tools');
+  const joined = { ...manifest, description: manifest.description ?? description, sources };
+  return { items, warnings: notes.warnings, plugins, skipped: notes.skipped(), manifest: joined };
 }
 
+const NO_PLUGINS: PluginScan = { plugins: [], whole: false, description: null, elsewhere: [] };
 const SCRIPT = /(?:^|\/)[^./][^/]*\.(?:sh|bash|py|js|rb)$/;
 
-// Collections of scripts have no manifest; their files are tools where they are copied to.
-function skipScripts(paths: readonly string[]): SkippedParts {
-  return { what: 'script', reason: 'copy those that you want to .agents/tools', paths };
-}
-
-// Adds plugins to what a source offers otherwise; `skillFiles` are those that the plugins account for.
-function joinPlugins(plain: Scan, found: PluginScan, skillFiles: readonly string[]): Scan {
-  const items = found.plugins.flatMap((plugin) => plugin.items);
-  const skills = new Set(items.flatMap(({ kind, path }) => (kind === 'skill' ? [path] : [])));
-  // A skill that is the plugin itself contains everything.
-  const left = skills.has('') ? [] : skillFiles.filter((path) => !isInside(path, skills));
-  const others: SkippedParts[] =
-    left.length === 0 ? [] : [{ what: 'skill', reason: 'not one of the skills of a plugin', paths: left }];
-  const { manifest } = plain;
-  return {
-    items: [...plain.items, ...items].sort(compareItems),
-    plugins: found.plugins,
-    warnings: [...plain.warnings, ...found.warnings],
-    skipped: [...plain.skipped, ...found.skipped, ...others],
-    manifest: {
-      ...manifest,
-      description: manifest.description ?? found.description,
-      sources: [...manifest.sources, ...found.elsewhere],
-    },
-  };
+interface PlainSource {
+  readonly tree: string;
+  readonly entries: Entries;
+  readonly skillFiles: readonly string[];
+  readonly notes: ScanNotes;
 }
 
 function scanPlain(
-  {
-    tree,
-    entries,
-    skillFiles,
-  }: { readonly tree: string; readonly entries: Entries; readonly skillFiles: readonly string[] },
-  { manifest, file, addRoots, warnings: ignored }: LoadedManifest,
+  { tree, entries, skillFiles, notes }: PlainSource,
+  { manifest, file, addRoots }: LoadedManifest,
   options: ScanOptions,
-): Scan {
-  const warnings: ScanWarning[] = [...ignored];
+): SourceItem[] {
+  const { warnings } = notes;
+  if (file !== null && options.adoption != null) {
+    const message = 'roots and hooks of the outer source are ignored: this source has a manifest of its own';
+    warnings.push({ path: file, kind: 'adoption', message, hint: 'no action needed' });
+  }
   const visited = new Set<string>();
   const read = (kind: ItemKind, path: string, name?: string): SourceItem | [] => {
     if (kind === 'skill') visited.add(path);
@@ -125,30 +116,24 @@ function scanPlain(
       SOURCE_KINDS.flatMap((kind) => conventionalPaths(tree, root, kind).flatMap((path) => read(kind, path))),
     ),
   ];
-  const declared = uniqueByPath(found);
+  // Several roots or globs may lead to the same item.
+  const declared = [...new Map(found.map((item) => [`${item.kind}\n${item.name}\n${item.path}`, item])).values()];
   assertUnique(declared);
-  const { paths, skipped } = findSkills({
-    skillFiles,
-    visited,
-    roots,
-    taken: declared,
-    nested: manifest.sources.flatMap(({ source }) => (/^\.\.?\//.test(source) ? normalize(source) : [])),
-    manifestFile: authoritative ? file : null,
+  const nested = manifest.sources.flatMap(({ source }) => (/^\.\.?\//.test(source) ? normalize(source) : []));
+  const manifestFile = authoritative ? file : null;
+  const paths = findSkills({ skillFiles, visited, roots, taken: declared, nested, manifestFile }, notes);
+  const names = new Set(declared.filter(({ kind }) => kind === 'skill').map(({ name }) => name));
+  const skills = paths.flatMap((path) => {
+    const skill = [read('skill', path, path === '' ? (options.name ?? basename(tree)) : undefined)].flat();
+    // A skill outside of the usual directories gives way to one of the same name.
+    return skill.filter(({ name }) => {
+      const isNew = !names.has(name);
+      if (!isNew) notes.skip('skill', path, 'another skill has the same name');
+      names.add(name);
+      return isNew;
+    });
   });
-  const skills = paths.flatMap((path) =>
-    read('skill', path, path === '' ? (options.name ?? basename(tree)) : undefined),
-  );
-  const { kept, doubles } = withoutDoubles(declared, skills);
-  return {
-    items: [...declared, ...kept].sort(compareItems),
-    warnings,
-    plugins: [],
-    skipped:
-      doubles.length === 0
-        ? skipped
-        : [...skipped, { what: 'skill', reason: 'another skill has the same name', paths: doubles }],
-    manifest,
-  };
+  return [...declared, ...skills];
 }
 
 function compareItems(a: SourceItem, b: SourceItem): number {
@@ -157,11 +142,6 @@ function compareItems(a: SourceItem, b: SourceItem): number {
     compareText(a.name, b.name) ||
     compareText(a.path, b.path)
   );
-}
-
-// Several roots or globs may lead to the same item.
-function uniqueByPath(items: readonly SourceItem[]): SourceItem[] {
-  return [...new Map(items.map((item) => [`${item.kind}\n${item.name}\n${item.path}`, item])).values()];
 }
 
 // INS-6
@@ -176,20 +156,4 @@ function assertUnique(items: readonly SourceItem[]): void {
       { hint: 'rename one of them, or choose the directories to scan with --root' },
     );
   }
-}
-
-// A skill outside of the usual directories gives way to one of the same name.
-function withoutDoubles(
-  declared: readonly SourceItem[],
-  skills: readonly SourceItem[],
-): { readonly kept: readonly SourceItem[]; readonly doubles: readonly string[] } {
-  const names = new Set(declared.filter(({ kind }) => kind === 'skill').map(({ name }) => name));
-  const kept: SourceItem[] = [];
-  const doubles: string[] = [];
-  for (const skill of skills) {
-    if (names.has(skill.name)) doubles.push(skill.path);
-    else kept.push(skill);
-    names.add(skill.name);
-  }
-  return { kept, doubles };
 }
