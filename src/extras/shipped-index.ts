@@ -1,6 +1,7 @@
 // The index that a library ships in its directory of skills: used for listings while the files match it (RES-22).
 
-import { basename, join, sep } from 'node:path';
+import type { Stats } from 'node:fs';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createDirectory } from '../catalog/directory.js';
 import type { DirectoryState, Entry } from '../catalog/entry.js';
@@ -16,6 +17,7 @@ import {
   boolean,
   converted,
   custom,
+  either,
   formatFault,
   type Infer,
   integer,
@@ -96,7 +98,7 @@ const SKILL = object(
     hidden: boolean,
     tags: TAGS,
     delegate: nullable(string),
-    inherit: nullable(custom('an array of names, or false', (value) => (value === false ? value : toNames(value)))),
+    inherit: nullable(either([strings, oneOf(false)])),
     timeoutMs: optional(integer()),
     start: integer(),
     references: list(object({ kind: oneOf('tool', 'skill'), ref: string }, DROP)),
@@ -107,19 +109,93 @@ const SKILL = object(
 const ENTRY = object({ states: list(anything), tools: list(TOOL), skills: list(SKILL) }, DROP);
 const DOCUMENT = record(record(ENTRY));
 
-function toNames(value: unknown): readonly string[] | undefined {
-  return readShape(strings, value).value;
-}
+export function createShippedIndex({ version, toSchema, world }: ShippedIndexOptions) {
+  const label = `wield-index\t${version}`;
+  const fileOf = (directory: string): string => join(directory, FILE);
 
-export function createShippedIndex(options: ShippedIndexOptions) {
+  // Undefined if the files changed since the index was written; the entry is then read.
+  const toEntry = (name: string, shipped: Infer<typeof ENTRY>, place: Place, format: Format): Entry | undefined => {
+    const files = filesOf(format, name, place);
+    const stats = files.map(statOrNothing);
+    if (JSON.stringify(stats.map(stateOf)) !== JSON.stringify(shipped.states)) return undefined;
+    // RES-46: also read if a link leads out, to report it.
+    if (files.some((file) => admittedPath(file, place.boundary) === undefined)) return undefined;
+    const { owner } = place;
+    const directory = format.entries === 'files' ? place.directory : join(place.directory, name);
+    const uri = pathToFileURL(files[0]!).href;
+    const tools = shipped.tools.map(({ input, output, server, ...tool }): Tool => {
+      return {
+        ...tool,
+        input: toSchema(input, 'input'),
+        output: output && toSchema(output, 'output'),
+        // What runs is always read from the files.
+        get action(): Action {
+          const { tools: real = [] } = readWithin(format, name, place).reading ?? {};
+          const found = real.find((candidate) => candidate.name === tool.name);
+          if (found === undefined) throw new Error(`${files[0]} declares no ${tool.name}`);
+          return found.action;
+        },
+        origin: { format: format.name, uri, directory, source: null, digest: null, server, owner },
+      };
+    });
+    const skills = shipped.skills.map((skill) => ({ ...skill, file: files[0]!, directory, owner }));
+    const states = stats.map((one) => one && toIdentity(one));
+    const settled = states.every((state) => isSettled(state, world.now()));
+    return { name, states, settled, reading: { tools, skills, problems: [] }, indexed: true };
+  };
+
   return {
-    /** Returns what is known of a directory; undefined if it has no usable index. */
-    load: (place: Place, format: Format): DirectoryState | undefined => load(place, format, options),
-    write: (directory: string, formats: readonly Format[]) => write(directory, formats, options),
+    /** Returns the entries of a directory whose files did not change; undefined if it has no usable index. */
+    load(place: Place, format: Format): DirectoryState | undefined {
+      const file = fileOf(place.directory);
+      try {
+        const stats = statOrNothing(place.directory);
+        const reading = readHead(file, MAX_BYTES, { within: place.boundary });
+        if (stats === undefined || 'fault' in reading) return undefined;
+        if (!reading.complete) throw new Error('too large');
+        const text = openSealed(reading.bytes, label);
+        const { value, faults } = readShape(DOCUMENT, parseJson(text, FILE, { maxDepth: 64, maxBytes: MAX_BYTES }));
+        if (faults.length > 0) throw new Error(formatFault(faults[0]!));
+        const shipped = value?.[format.name];
+        if (shipped === undefined) return undefined;
+        const entries = new Map<string, Entry>();
+        for (const [name, one] of Object.entries(shipped)) {
+          const entry = isEntryName(name) ? toEntry(name, one, place, format) : undefined;
+          if (entry !== undefined) entries.set(name, entry);
+        }
+        // Not settled, so that the names of entries are read from the directory.
+        return { identity: toIdentity(stats), settled: false, entries, shipped: true };
+      } catch (error) {
+        world.debug(`${file}: index discarded: ${(error as Error).message}`);
+        return undefined;
+      }
+    },
+    write(directory: string, formats: readonly Format[]) {
+      const place: Place = { directory, owner: 'library', kind: 'skills', ignore: DEFAULT_IGNORE };
+      const document: Record<string, Record<string, unknown>> = {};
+      const names = new Set<string>();
+      let tools = 0;
+      for (const format of formats.filter(({ places }) => places.includes(place.kind))) {
+        const view = createDirectory({ place, format, world, index: NO_INDEX });
+        const own: Record<string, unknown> = {};
+        for (const name of view.names()) {
+          const reading = view.at(name);
+          // Left out, so that problems are reported when the entry is read.
+          if (reading === undefined || reading.problems.length > 0) continue;
+          own[name] = toShipped(reading, filesOf(format, name, place));
+          names.add(name);
+          tools += reading.tools.length;
+        }
+        document[format.name] = own;
+      }
+      const file = fileOf(directory);
+      writeFileAtomic(file, seal(JSON.stringify(document), label), { mode: 0o644 });
+      return { file, entries: names.size, tools };
+    },
     /** Returns the path of the index of a directory. */
-    fileOf: (directory: string): string => join(directory, FILE),
+    fileOf,
     remove(directory: string) {
-      const file = join(directory, FILE);
+      const file = fileOf(directory);
       const removed = statOrNothing(file) !== undefined;
       removeFile(file);
       return { file, removed };
@@ -127,38 +203,7 @@ export function createShippedIndex(options: ShippedIndexOptions) {
   };
 }
 
-// Returns the entries of the index whose files did not change.
-function load(place: Place, format: Format, options: ShippedIndexOptions): DirectoryState | undefined {
-  const file = join(place.directory, FILE);
-  try {
-    const stats = statOrNothing(place.directory);
-    const reading = readHead(file, MAX_BYTES, { within: place.boundary });
-    if (stats === undefined || 'fault' in reading) return undefined;
-    if (!reading.complete) throw new Error('too large');
-    const text = openSealed(reading.bytes, labelOf(options));
-    const { value, faults } = readShape(DOCUMENT, parseJson(text, FILE, { maxDepth: 64, maxBytes: MAX_BYTES }));
-    if (faults.length > 0) throw new Error(formatFault(faults[0]!));
-    const shipped = value?.[format.name];
-    if (shipped === undefined) return undefined;
-    const entries = new Map<string, Entry>();
-    for (const [name, one] of Object.entries(shipped)) {
-      const entry = isEntryName(name) ? toEntry(name, one, { ...options, place, format }) : undefined;
-      if (entry !== undefined) entries.set(name, entry);
-    }
-    // Not settled, so that the names of entries are read from the directory.
-    return { identity: toIdentity(stats), settled: false, entries, shipped: true };
-  } catch (error) {
-    options.world.debug(`${file}: index discarded: ${(error as Error).message}`);
-    return undefined;
-  }
-}
-
-function labelOf({ version }: ShippedIndexOptions): string {
-  return `wield-index\t${version}`;
-}
-
-function stateOf(file: string): readonly [number, number] | null {
-  const stats = statOrNothing(file);
+function stateOf(stats: Stats | undefined): readonly [number, number] | null {
   return stats === undefined ? null : [stats.size, Math.floor(stats.mtimeMs)];
 }
 
@@ -167,76 +212,14 @@ function filesOf(format: Format, entry: string, place: Place): string[] {
 }
 
 function isEntryName(name: string): boolean {
-  return name !== '' && name !== '.' && name !== '..' && basename(name) === name && !name.includes(sep);
-}
-
-interface EntryOptions extends ShippedIndexOptions {
-  readonly place: Place;
-  readonly format: Format;
-}
-
-// Undefined if the files changed since the index was written; the entry is then read.
-function toEntry(name: string, shipped: Infer<typeof ENTRY>, options: EntryOptions): Entry | undefined {
-  const { place, format, toSchema, world } = options;
-  const files = filesOf(format, name, place);
-  if (JSON.stringify(files.map(stateOf)) !== JSON.stringify(shipped.states)) return undefined;
-  // RES-46: also read if a link leads out, to report it.
-  if (files.some((file) => admittedPath(file, place.boundary) === undefined)) return undefined;
-  const { owner } = place;
-  const directory = format.entries === 'files' ? place.directory : join(place.directory, name);
-  const uri = pathToFileURL(files[0]!).href;
-  const tools = shipped.tools.map(({ input, output, server, ...tool }): Tool => {
-    return {
-      ...tool,
-      input: toSchema(input, 'input'),
-      output: output && toSchema(output, 'output'),
-      // What runs is always read from the files.
-      get action(): Action {
-        const { tools: real = [] } = readWithin(format, name, place).reading ?? {};
-        const found = real.find((candidate) => candidate.name === tool.name);
-        if (found === undefined) throw new Error(`${files[0]} declares no ${tool.name}`);
-        return found.action;
-      },
-      origin: { format: format.name, uri, directory, source: null, digest: null, server, owner },
-    };
-  });
-  const skills = shipped.skills.map((skill) => ({ ...skill, file: files[0]!, directory, owner }));
-  const states = files.map((file) => {
-    const stats = statOrNothing(file);
-    return stats && toIdentity(stats);
-  });
-  const settled = states.every((state) => isSettled(state, world.now()));
-  return { name, states, settled, reading: { tools, skills, problems: [] }, indexed: true };
+  return !['', '.', '..'].includes(name) && basename(name) === name;
 }
 
 const NO_INDEX = { load: () => undefined, save: () => {}, remove: () => {} };
 
-function write(directory: string, formats: readonly Format[], options: ShippedIndexOptions) {
-  const place: Place = { directory, owner: 'library', kind: 'skills', ignore: DEFAULT_IGNORE };
-  const document: Record<string, Record<string, unknown>> = {};
-  const names = new Set<string>();
-  let tools = 0;
-  for (const format of formats.filter(({ places }) => places.includes(place.kind))) {
-    const view = createDirectory({ place, format, world: options.world, index: NO_INDEX });
-    const own: Record<string, unknown> = {};
-    for (const name of view.names()) {
-      const reading = view.at(name);
-      // Left out, so that problems are reported when the entry is read.
-      if (reading === undefined || reading.problems.length > 0) continue;
-      own[name] = toShipped(reading, filesOf(format, name, place));
-      names.add(name);
-      tools += reading.tools.length;
-    }
-    document[format.name] = own;
-  }
-  const file = join(directory, FILE);
-  writeFileAtomic(file, seal(JSON.stringify(document), labelOf(options)), { mode: 0o644 });
-  return { file, entries: names.size, tools };
-}
-
 function toShipped({ tools, skills = [] }: NonNullable<Entry['reading']>, files: readonly string[]) {
   return {
-    states: files.map(stateOf),
+    states: files.map((file) => stateOf(statOrNothing(file))),
     tools: tools.map(({ name, description, input, output, traits, origin: { server } }) => {
       return { name, description, input: input.json, output: output?.json, traits, server };
     }),
