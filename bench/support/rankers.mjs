@@ -1,7 +1,7 @@
 // What search is measured against: BM25 as it is, BM25 tuned by hand, MiniSearch with its defaults.
 
 import MiniSearch from 'minisearch';
-import { stem } from '../../dist/catalog/search/stem.js';
+import { stem } from '../../dist/catalog/search/words.js';
 import { toWords } from '../../dist/catalog/search/words.js';
 
 const K1 = 1.2;

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rounds } from '../../../test/support/effort.js';
 import { createSearchIndex } from './search.js';
-import { stem } from './stem.js';
-import { toWords } from './words.js';
+import { stem, toWords } from './words.js';
 
 const index = createSearchIndex(
   [

@@ -1,9 +1,7 @@
 // Full-text search index: BM25 over weighted fields, exact names first.
 
 import { compareText } from '../../core/text.js';
-import { mergeByRank, raiseFamilies, type Scores } from './merge.js';
-import { stem } from './stem.js';
-import { toAllWords, toWords } from './words.js';
+import { stem, toAllWords, toWords } from './words.js';
 
 /**
  * Adds a text of an entry with the weight of its words. In an ordered text, two adjacent words score more if they are
@@ -27,6 +25,8 @@ export interface SearchIndex {
   search(query: string | readonly string[], limit: number): SearchHit[];
 }
 
+/** The score of each entry that a query found. */
+type Scores = Map<number, number>;
 /** The weight of a term in each entry that contains it. */
 type Postings = Map<number, number>;
 const NOWHERE: ReadonlyMap<number, number> = new Map();
@@ -182,4 +182,49 @@ function nameKey(name: string): string {
 function byScore(a: SearchHit, b: SearchHit): number {
   if (a.score === b.score) return compareText(a.name, b.name);
   return a.score > b.score ? -1 : 1;
+}
+
+// Raises the scores of entries whose family another query found too, up to twofold: the steps of a task often use several
+// tools of one server.
+function raiseFamilies(scored: readonly Scores[], families: readonly string[]): void {
+  const shares = scored.map((scores) => toShares(scores, families));
+  for (const [at, scores] of scored.entries()) {
+    const others = shares.filter((_, other) => other !== at);
+    for (const [entry, score] of scores) {
+      const support = Math.max(...others.map((share) => share.get(families[entry]!) ?? 0));
+      scores.set(entry, score * (1 + support));
+    }
+  }
+}
+
+// The best score of each family, relative to the best of all.
+function toShares(scores: Scores, families: readonly string[]): Map<string, number> {
+  const best = new Map<string, number>();
+  let highest = 0;
+  for (const [entry, score] of scores) {
+    const family = families[entry]!;
+    best.set(family, Math.max(best.get(family) ?? 0, score));
+    highest = Math.max(highest, score);
+  }
+  for (const [family, score] of best) best.set(family, score / highest);
+  return best;
+}
+
+// Merges rankings: entries named exactly, then by their best rank, then by how many queries found them.
+function mergeByRank(rankings: readonly (readonly SearchHit[])[]): SearchHit[] {
+  const ranks = new Map<number, { hit: SearchHit; best: number; sum: number; isNamed: boolean }>();
+  for (const hits of rankings) {
+    for (const [rank, hit] of hits.entries()) {
+      const { best, sum, isNamed } = ranks.get(hit.at) ?? { best: rank, sum: 0, isNamed: false };
+      ranks.set(hit.at, {
+        hit,
+        best: Math.min(best, rank),
+        sum: sum + 1 / (rank + 1),
+        isNamed: isNamed || hit.score === Number.POSITIVE_INFINITY,
+      });
+    }
+  }
+  return [...ranks.values()]
+    .sort((a, b) => Number(b.isNamed) - Number(a.isNamed) || a.best - b.best || b.sum - a.sum)
+    .map(({ hit }) => hit);
 }
