@@ -1,4 +1,4 @@
-// Hashes of installed files: of each file, to name those that changed, and of a tree wherever its store is.
+// Hashes of the installed form of an item: of its tree, here and wherever the store is, and of each file.
 
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,20 +7,34 @@ import { compareText } from '../core/text.js';
 import { loadCrypto } from '../files/digest.js';
 import { createTreeHash, listTree, readTreeFile } from '../files/tree.js';
 import { isWithin } from '../files/within.js';
-import type { FileDigests, InstalledItem } from './state.js';
+import type { InstalledItem } from './state.js';
 import type { Rendering } from './tokens/targets.js';
 
 const DIGITS = 16;
 
-export function digestFiles(directory: string): FileDigests {
-  return Object.fromEntries(
-    listTree(directory).map(({ path, executable }) => [path, digestFile(directory, path, executable)]),
-  );
+export type InstalledHashes = Pick<InstalledItem, 'installedHash' | 'portable' | 'digests'>;
+
+/** Hashes the files of an item. `installed` is their portable hash before hooks, if any ran. */
+export function hashInstalled(directory: string, rendering: Rendering, installed?: string): InstalledHashes {
+  const hash = createTreeHash();
+  const portable = createPortableHash(rendering);
+  const digests: Record<string, string> = {};
+  for (const file of listTree(directory)) {
+    const bytes = readTreeFile(directory, file.path);
+    hash.add(file, bytes);
+    portable.add(file, bytes);
+    digests[file.path] = digestFile(bytes, file.executable);
+  }
+  const now = portable.digest();
+  return {
+    installedHash: hash.digest(),
+    portable: installed === undefined ? { installed: now, built: null } : { installed, built: now },
+    digests,
+  };
 }
 
-function digestFile(directory: string, path: string, executable: boolean): string {
-  const hash = loadCrypto().createHash('sha256').update(readTreeFile(directory, path)).digest('hex');
-  return (executable ? 'x' : '-') + hash.slice(0, DIGITS);
+function digestFile(bytes: Buffer, executable: boolean): string {
+  return (executable ? 'x' : '-') + loadCrypto().createHash('sha256').update(bytes).digest('hex').slice(0, DIGITS);
 }
 
 /**
@@ -48,7 +62,7 @@ export function nameChanges({ digests, hooks }: InstalledItem, directory: string
   };
   // The mode is named by itself.
   const isChanged = (path: string, known: string, executable: boolean): boolean => {
-    return orNothing(() => digestFile(directory, path, executable).slice(1) !== known.slice(1)) ?? true;
+    return orNothing(() => digestFile(readTreeFile(directory, path), executable).slice(1) !== known.slice(1)) ?? true;
   };
   const walk = (prefix: string): number => {
     const entries = readdirSync(join(directory, prefix), { withFileTypes: true });
@@ -61,20 +75,27 @@ export function nameChanges({ digests, hooks }: InstalledItem, directory: string
 }
 
 /** Returns the hash of a tree in which paths of the store, absolute or with `~`, count as the same wherever it is. */
-export function portableHash(directory: string, { store, home }: Rendering): string {
+export function portableHash(directory: string, rendering: Rendering): string {
+  const hash = createPortableHash(rendering);
+  for (const file of listTree(directory)) hash.add(file, readTreeFile(directory, file.path));
+  return hash.digest();
+}
+
+function createPortableHash({ store, home }: Rendering): ReturnType<typeof createTreeHash> {
   const roots = [store, join(dirname(store), 'plugin-data')].map((path) => [
     path,
     ...(home !== undefined && isWithin(home, path) ? [`~${path.slice(home.replace(/\/$/, '').length)}`] : []),
   ]);
   const hash = createTreeHash();
-  for (const file of listTree(directory)) {
-    const bytes = readTreeFile(directory, file.path);
-    const framed = frame(bytes, roots);
-    // No file has a NUL in its name, so that a file cannot imitate the framing of another one.
-    if (framed === undefined) hash.add(file, bytes);
-    else hash.add({ ...file, path: `${file.path}\0` }, framed);
-  }
-  return hash.digest();
+  return {
+    add(file, bytes) {
+      const framed = frame(bytes, roots);
+      // No file has a NUL in its name, so that a file cannot imitate the framing of another one.
+      if (framed === undefined) hash.add(file, bytes);
+      else hash.add({ ...file, path: `${file.path}\0` }, framed);
+    },
+    digest: hash.digest,
+  };
 }
 
 // The text between the paths, each part with its length, and which place each path is. Undefined without any.

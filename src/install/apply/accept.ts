@@ -3,10 +3,9 @@
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { quoteOutside } from '../../core/text.js';
-import { hashTree } from '../../files/tree.js';
 import { isChanged } from '../../upstream/entries/installed-files.js';
 import type { InstallEnvironment } from '../environment.js';
-import { digestFiles, portableHash } from '../hashes.js';
+import { hashInstalled } from '../hashes.js';
 import { itemKey } from '../manifest/item-name.js';
 import type { ConfigValues } from '../manifest/server-config.js';
 import { findInstalledServer, saveServer, writeServers } from '../servers.js';
@@ -20,17 +19,13 @@ export async function acceptModified(
   environment: InstallEnvironment,
 ): Promise<InstalledItem[]> {
   const { paths, world } = environment;
-  const hashesOf = (object: string, { portable }: InstalledItem) => ({
-    installedHash: hashTree(object),
-    digests: digestFiles(object),
-    portable: { ...portable, built: portableHash(object, { store: paths.store, home: world.home }) },
-  });
+  const rendering = { store: paths.store, home: world.home };
+  const hashesOf = ({ object, portable }: InstalledItem) =>
+    hashInstalled(join(paths.objects, object), rendering, portable.installed);
   const { items, made } = loadInstalled(paths);
   const pinned = chosen.map(itemKey);
   const isChosen = (item: InstalledItem): boolean => pinned.includes(itemKey(item));
-  const accepted = items.map((item) =>
-    isChosen(item) ? { ...item, ...hashesOf(join(paths.objects, item.object), item) } : item,
-  );
+  const accepted = items.map((item) => (isChosen(item) ? { ...item, ...hashesOf(item) } : item));
   await commit({
     environment,
     transaction: { id: createTransactionId() },

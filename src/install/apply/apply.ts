@@ -3,10 +3,9 @@
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { removeEmpty } from '../../files/remove.js';
-import { hashTree } from '../../files/tree.js';
 import { isOccupied, type Link, linkKey } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
-import { digestFiles, portableHash } from '../hashes.js';
+import { hashInstalled } from '../hashes.js';
 import { approveHooks, changedError, runHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import { itemKey } from '../manifest/item-name.js';
@@ -42,8 +41,7 @@ export async function previewPlan(plan: InstallPlan, inventory: Inventory): Prom
     return planned.map((one, at) => {
       const directory = join(transaction.staging, String(at));
       const files = writeAndDiff(one, directory, inventory);
-      const portable = { installed: portableHash(directory, inventory.rendering), built: null };
-      return { planned: one, files, installedHash: hashTree(directory), build: 'none', portable };
+      return { planned: one, files, build: 'none', ...hashInstalled(directory, inventory.rendering) };
     });
   } finally {
     endTransaction(transaction, paths);
@@ -102,7 +100,8 @@ export async function applyPlan(
     }
     const goneKeys = new Set([...removed.map(itemKey), ...planned.map(({ key }) => key)]);
     const kept = installed.items.filter((item) => !goneKeys.has(itemKey(item)));
-    const afterHook = new Map<string, Pick<StagedItem, 'installedHash' | 'digests' | 'portable'>>();
+    // With their hashes after install hooks.
+    const done: StagedItem[] = [];
     await commit({
       environment,
       transaction,
@@ -114,20 +113,18 @@ export async function applyPlan(
       pinned: staged.map(({ planned: { key } }) => key),
       files,
       beforeRecord: async () => {
-        for (const { planned: one, object, portable } of staged) {
-          const hook = findHook(one.item.kind, one.effective, 'install');
-          if (hook === undefined) continue;
-          await runHook(hook, one.store, environment);
-          const directory = join(paths.objects, object);
-          const built = portableHash(directory, inventory.rendering);
-          const hashes = { installedHash: hashTree(directory), digests: digestFiles(directory) };
-          afterHook.set(object, { ...hashes, portable: { ...portable, built } });
+        for (const one of staged) {
+          const { planned: of, object, portable } = one;
+          const hook = findHook(of.item.kind, of.effective, 'install');
+          if (hook !== undefined) await runHook(hook, of.store, environment);
+          const hashes = hook && hashInstalled(join(paths.objects, object), inventory.rendering, portable.installed);
+          done.push({ ...one, ...hashes });
         }
-        check(staged.filter(hasHook).map((one) => ({ ...one, ...afterHook.get(one.object) })));
+        check(done.filter(hasHook));
       },
       next: (made) => {
         const now = new Date(environment.world.now()).toISOString();
-        const items = [...kept, ...staged.map((one) => toInstalled({ ...one, ...afterHook.get(one.object) }, now))];
+        const items = [...kept, ...done.map((one) => toInstalled(one, now))];
         const directories = [...new Set([...installed.made, ...made])];
         return { items, made: items.length > 0 ? directories : removeEmpty(directories) };
       },

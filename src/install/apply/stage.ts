@@ -8,28 +8,25 @@ import { orNothing, ToolError } from '../../core/error.js';
 import { compareText, count, revealHidden } from '../../core/text.js';
 import { lineDiff } from '../../files/diff.js';
 import { makeDirectory } from '../../files/make-directory.js';
-import { createTreeHash, hashTree, listTree, readTreeFile, writeTreeFile } from '../../files/tree.js';
+import { createTreeHash, listTree, readTreeFile, writeTreeFile } from '../../files/tree.js';
 import type { Hook } from '../environment.js';
-import { digestFiles, portableHash } from '../hashes.js';
+import { hashInstalled, type InstalledHashes } from '../hashes.js';
 import { runHook } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import { effectiveName, type ItemKind } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/plan-items.js';
-import type { FileDigests, InstalledItem, PortableHashes } from '../state.js';
+import type { InstalledItem } from '../state.js';
 import { expandFile, readItemFile, rootOf } from '../tokens/source-form.js';
 import type { Rendering } from '../tokens/targets.js';
 import { objectName } from './objects.js';
 
-export interface AppliedItem {
+export interface AppliedItem extends InstalledHashes {
   readonly planned: PlannedItem;
   readonly files: readonly FileChange[];
-  readonly installedHash: string;
   readonly build: InstalledItem['build'];
-  readonly portable: PortableHashes;
 }
 
 export interface StagedItem extends AppliedItem {
-  readonly digests: FileDigests;
   readonly directory: string;
   readonly object: string;
 }
@@ -64,19 +61,17 @@ async function stage(
   hook: Hook | undefined,
   inventory: Inventory,
 ): Promise<StagedItem> {
-  const { environment } = inventory;
+  const { environment, rendering } = inventory;
   const { item, source } = planned;
   const files = writeAndDiff(planned, directory, inventory);
-  const installed = portableHash(directory, inventory.rendering);
+  const before = hashInstalled(directory, rendering);
   if (hook) await runHook(hook, directory, environment);
   const build = item.build === null ? 'none' : hook ? 'built' : 'skipped';
   if (build !== 'skipped') assertBin(planned, directory);
-  const installedHash = hashTree(directory);
-  const portable = { installed, built: hook ? portableHash(directory, inventory.rendering) : null };
+  const hashes = hook ? hashInstalled(directory, rendering, before.portable.installed) : before;
   const identity = [source.record.location, item.kind, effectiveName(item.plugin, item.name)];
-  const object = objectName(environment.paths, identity, installedHash);
-  const digests = digestFiles(directory);
-  return { planned, files, installedHash, digests, build, portable, directory, object };
+  const object = objectName(environment.paths, identity, hashes.installedHash);
+  return { planned, files, build, directory, object, ...hashes };
 }
 
 /** Writes the installed form and compares it with the installed files. */
