@@ -3,11 +3,11 @@
 import { ToolError } from '../../core/error.js';
 import { isModified } from '../apply/objects.js';
 import type { Hook } from '../environment.js';
+import { listHooks } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import { isByName, itemKey } from '../manifest/item-name.js';
 import { type AvailableItem, listItems } from '../sources/load.js';
 import type { Installed, InstalledItem } from '../state.js';
-import { listHooks } from './hooks.js';
 import { type PlannedItem, planItems, planMany, type RefusedItem } from './plan-items.js';
 import { isGlobRef, selectAvailable, selectInstalled } from './select.js';
 
