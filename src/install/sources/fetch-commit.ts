@@ -9,8 +9,7 @@ import { classifyHost, isWithinReach } from '../../net/address.js';
 import type { InstallEnvironment } from '../environment.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import { assertSourceAllowed } from './allowed.js';
-import { gitError, runGit } from './git.js';
-import { routeVariables } from './git-route.js';
+import { gitError, routeVariables, runGit } from './git.js';
 import { hideUser, protocolOf } from './location.js';
 
 export interface FetchedCommit {
@@ -77,13 +76,13 @@ export async function fetchCommit(
     return listRefs(redirects - 1);
   };
   const refs = parseRefs(await listRefs(MAX_REDIRECTS));
-  const { ref, commit, short } = chooseRef(refs, pin, url);
-  const shallow =
-    short === null ? await run([...FETCH, '--depth=1', '--', url, `${ref ?? commit}:${FETCHED}`]) : undefined;
+  const { ref, commit } = chooseRef(refs, pin, url);
+  const isWhole = commit.length >= 40;
+  const shallow = isWhole ? await run([...FETCH, '--depth=1', '--', url, `${ref ?? commit}:${FETCHED}`]) : undefined;
   // Some servers send a single commit only as part of a branch, and none by the beginning of its hash.
   if (shallow?.ok === false && ref !== null) throw gitError(url, 'could not fetch', shallow.stderr);
   if (!shallow?.ok) await fetchAll();
-  const revision = `${shallow?.ok ? FETCHED : (short ?? commit)}^{commit}`;
+  const revision = `${shallow?.ok ? FETCHED : commit}^{commit}`;
   const fetched = (
     await mustRun(['rev-parse', '--verify', '--end-of-options', revision], 'commit not found in')
   ).trim();
@@ -130,21 +129,15 @@ function parseRefs(listing: string) {
   return { head, commits };
 }
 
-function chooseRef(
-  { head, commits }: ReturnType<typeof parseRefs>,
-  pin: Pin | null,
-  url: string,
-): { ref: string | null; commit: string | null; short: string | null } {
-  if (pin?.to === 'commit')
-    return pin.name.length < 40
-      ? { ref: null, commit: null, short: pin.name }
-      : { ref: null, commit: pin.name, short: null };
+// The commit may be the beginning of one.
+function chooseRef({ head, commits }: ReturnType<typeof parseRefs>, pin: Pin | null, url: string) {
+  if (pin?.to === 'commit') return { ref: null, commit: pin.name };
   const [tag, branch] = [`refs/tags/${pin?.name}`, `refs/heads/${pin?.name}`];
   const isHead = pin === null || (pin.to === 'ref' && pin.name === 'HEAD');
   const names = isHead ? [head ?? 'HEAD', 'HEAD'] : { branch: [branch], tag: [tag], ref: [tag, branch] }[pin.to];
   const ref = names.find((name) => commits.has(name));
-  if (ref !== undefined) return { ref, commit: commits.get(ref)!, short: null };
-  if (pin?.to === 'ref' && /^[0-9a-f]{4,39}$/.test(pin.name)) return { ref: null, commit: null, short: pin.name };
+  if (ref !== undefined) return { ref, commit: commits.get(ref)! };
+  if (pin?.to === 'ref' && /^[0-9a-f]{4,39}$/.test(pin.name)) return { ref: null, commit: pin.name };
   if (pin === null)
     throw new ToolError('not_found', `${hideUser(url)} has no commits`, { hint: 'push a commit first' });
   throw new ToolError(
