@@ -71,7 +71,7 @@ const MAX_REPOSITORIES = 20;
 export async function addNested(
   outer: FetchedSource,
   environment: InstallEnvironment,
-  plugins?: readonly string[],
+  plugins: readonly string[] = [],
   only: 'known' | 'all' = 'all',
 ): Promise<AddedSources> {
   const { paths, report } = environment;
@@ -79,39 +79,36 @@ export async function addNested(
   const skipped: SkippedSource[] = [];
   const seen = new Set([outer.record.location]);
   const queue = nestedOf(outer, 1);
+  const skip = ({ adoption }: NestedSource, reason: keyof typeof PLUGIN_REASONS): void => {
+    for (const { name } of adoption?.plugins ?? [])
+      skipped.push({ source: name, reason, message: PLUGIN_REASONS[reason] });
+  };
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    const { nested, parent, depth } = next;
+    const { nested, parent, depth, repositories } = next;
     const located = locate(nested, parent, seen, environment);
     if ('reason' in located) {
       skipped.push(located);
       continue;
     }
     const { location } = located.location;
-    if (seen.has(location)) {
-      skipped.push(...skipPlugins(nested, 'other_commit'));
-      continue;
-    }
     const known = loadSources(paths).find((one) => one.location === location);
+    if (seen.has(location)) skip(nested, 'other_commit');
     // Sources may be nested in a cycle, and one that was added otherwise is not this one's.
-    if (known !== undefined && known.parent !== parent.id) continue;
-    const isWanted = isChosen(nested, next.repositories, plugins);
-    if (!isWanted || (known === undefined && only === 'known')) {
-      if (known === undefined && only === 'all') skipped.push(...skipPlugins(nested, 'not_chosen'));
-      continue;
-    }
-    if (known !== undefined && !isSamePlugin(nested, known)) {
-      skipped.push(...skipPlugins(nested, 'other_commit'));
-      continue;
-    }
-    seen.add(location);
-    const one =
-      known === undefined || isListedAnew(nested, known)
-        ? await addOrSkip(nested, located, environment)
-        : { record: known, scan: scanRecord(known, treeOf(known, paths)), known: true };
-    if ('reason' in one) skipped.push(one);
-    else {
-      added.push({ ...one, install: nested.install });
-      queue.push(...nestedOf(one, depth + 1));
+    else if (known !== undefined && known.parent !== parent.id) continue;
+    else if (!isChosen(nested, repositories, plugins)) {
+      if (known === undefined && only === 'all') skip(nested, 'not_chosen');
+    } else if (known !== undefined && !isSamePlugin(nested, known)) skip(nested, 'other_commit');
+    else if (known !== undefined || only === 'all') {
+      seen.add(location);
+      const one =
+        known === undefined || isListedAnew(nested, known)
+          ? await addOrSkip(nested, located, environment)
+          : { record: known, scan: scanRecord(known, treeOf(known, paths)), known: true };
+      if ('reason' in one) skipped.push(one);
+      else {
+        added.push({ ...one, install: nested.install });
+        queue.push(...nestedOf(one, depth + 1));
+      }
     }
   }
   for (const { source, reason, message } of skipped)
@@ -149,9 +146,9 @@ function locate(
 }
 
 // Plugins in other repositories are fetched if they are chosen, or if there are few.
-function isChosen({ adoption }: NestedSource, repositories: number, plugins: readonly string[] | undefined): boolean {
+function isChosen({ adoption }: NestedSource, repositories: number, plugins: readonly string[]): boolean {
   if (adoption?.plugins === undefined) return true;
-  if (plugins === undefined || plugins.length === 0) return repositories <= MAX_REPOSITORIES;
+  if (plugins.length === 0) return repositories <= MAX_REPOSITORIES;
   return adoption.plugins.some(({ name }) => plugins.includes(name));
 }
 
@@ -159,10 +156,6 @@ const PLUGIN_REASONS = {
   not_chosen: 'the plugin is in another repository; pass --plugin NAME to fetch it',
   other_commit: 'its repository is used at another commit',
 };
-
-function skipPlugins({ adoption }: NestedSource, reason: keyof typeof PLUGIN_REASONS): SkippedSource[] {
-  return (adoption?.plugins ?? []).map(({ name }) => ({ source: name, reason, message: PLUGIN_REASONS[reason] }));
-}
 
 // One repository is registered once, with the plugins of one commit.
 function isSamePlugin({ adoption }: NestedSource, known: SourceRecord): boolean {
