@@ -11,7 +11,7 @@ import type { Inventory } from '../inventory.js';
 import { itemKey } from '../manifest/item-name.js';
 import type { PlannedItem } from '../plan/plan-items.js';
 import type { InstallPlan } from '../plan/plans.js';
-import { assertSourceAllowed } from '../sources/allowed.js';
+import { assertSourceAllowed } from '../sources/location.js';
 import { assertSigned } from '../sources/signature.js';
 import type { InstalledItem } from '../state.js';
 import { findAsides, toChanges, toRemoval } from './changes.js';

@@ -13,10 +13,9 @@ import type { InstallEnvironment } from '../environment.js';
 import { assertPlatform, readBundle } from '../manifest/bundle.js';
 import type { Pin } from '../manifest/source-manifest.js';
 import type { SourceRecord } from '../state.js';
-import { assertSourceAllowed } from './allowed.js';
 import { clonePaths, completeTree, isComplete } from './clones.js';
 import type { FetchedCommit } from './fetch-commit.js';
-import { isWebLocation } from './location.js';
+import { assertSourceAllowed, isWebLocation } from './location.js';
 
 const MAX_BYTES = 256 * 1024 * 1024;
 const TIMEOUT_MS = 10 * 60_000;

@@ -8,9 +8,8 @@ import { makeDirectory } from '../../files/make-directory.js';
 import { classifyHost, isWithinReach } from '../../net/address.js';
 import type { InstallEnvironment } from '../environment.js';
 import type { Pin } from '../manifest/source-manifest.js';
-import { assertSourceAllowed } from './allowed.js';
 import { gitError, routeVariables, runGit } from './git.js';
-import { hideUser, protocolOf } from './location.js';
+import { assertSourceAllowed, hideUser, protocolOf } from './location.js';
 
 export interface FetchedCommit {
   readonly commit: string;

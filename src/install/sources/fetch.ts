@@ -9,12 +9,12 @@ import type { InstallEnvironment, Signer } from '../environment.js';
 import { approveHooks, changedError, runHook, toHook } from '../hooks.js';
 import type { Pin, SourceManifest } from '../manifest/source-manifest.js';
 import { loadSources, type SourceRecord, saveSources } from '../state.js';
-import { assertSourceAllowed } from './allowed.js';
 import { clonePaths, copySource, exportTree, isComplete, removeUnusedClones, treeOf } from './clones.js';
 import { fetchBundle } from './fetch-bundle.js';
 import { type FetchedCommit, fetchCommit } from './fetch-commit.js';
 import { scanRecord } from './load.js';
 import { loadManifest } from './load-manifest.js';
+import { assertSourceAllowed } from './location.js';
 import type { Scan } from './scan.js';
 import { describeSigner, findSigner, needsSignature, unsigned } from './signature.js';
 
