@@ -11,7 +11,7 @@ import { isOccupied, readLink } from './directory.js';
 import { type InstallEnvironment, type InstallPaths, pathsOf, REFUSE_ALL } from './environment.js';
 import { nameChanges, portableHash } from './hashes.js';
 import { type Inventory, loadInventory } from './inventory.js';
-import { type LockedItem, readLock } from './lock-file.js';
+import { type LockedItem, lockedByKey, readLock } from './lock-file.js';
 import { type ItemKind, itemKey } from './manifest/item-name.js';
 import { isRebuilt, type PlannedItem, planItems } from './plan/plan-items.js';
 import { findAvailable } from './plan/plans.js';
@@ -199,9 +199,7 @@ export function findDifferences({ paths, world }: InstallEnvironment, lockFile: 
   const records = new Map(loadSources(paths).map((record) => [record.id, record]));
   const locked = isOccupied(lockFile) ? readLock(lockFile) : [];
   // A lock describes its own sources completely, and says nothing about others.
-  const expected = new Map(
-    locked.flatMap((source) => source.items.map((item) => [itemKey({ ...item, source: source.id }), item] as const)),
-  );
+  const expected = lockedByKey(locked);
   const lockedSources = new Map(locked.map((source) => [source.id, source]));
   const stateOfSource = (id: string): string[] => {
     const [record, source] = [records.get(id), lockedSources.get(id)];

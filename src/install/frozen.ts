@@ -6,9 +6,8 @@ import { applyPlan, previewPlan } from './apply/apply.js';
 import type { AppliedItem } from './apply/stage.js';
 import type { InstallEnvironment } from './environment.js';
 import { portableHash } from './hashes.js';
-import type { Inventory } from './inventory.js';
-import { loadInventory } from './inventory.js';
-import { type LockedItem, type LockedSource, readLock } from './lock-file.js';
+import { type Inventory, loadInventory } from './inventory.js';
+import { type LockedItem, type LockedSource, lockedByKey, readLock } from './lock-file.js';
 import { itemKey } from './manifest/item-name.js';
 import { planItems } from './plan/plan-items.js';
 import { type InstallPlan, toPlan } from './plan/plans.js';
@@ -16,11 +15,6 @@ import { cloneDirectory } from './sources/clones.js';
 import { fetchSource, saveAll } from './sources/fetch.js';
 import { type AvailableItem, type LoadedSource, loadSourceTrees } from './sources/load.js';
 import { type InstalledItem, loadSources, type SourceRecord } from './state.js';
-
-interface FrozenOptions {
-  /** Sees the plan; nothing is changed unless it returns true. */
-  readonly agree?: (plan: InstallPlan, inventory: Inventory) => Promise<boolean>;
-}
 
 export interface FrozenOutcome {
   /** Whether it was agreed to. */
@@ -30,12 +24,15 @@ export interface FrozenOutcome {
   readonly inventory: Inventory;
 }
 
-/** Throws `integrity` with every difference; then nothing is changed (INS-30). */
+/**
+ * `agree` sees the plan; nothing is changed unless it returns true. Throws `integrity` with every difference; then nothing
+ * is changed either (INS-30).
+ */
 export async function installFrozen(
   file: string,
   force: boolean,
   environment: InstallEnvironment,
-  { agree = async () => true }: FrozenOptions = {},
+  agree: (plan: InstallPlan, inventory: Inventory) => Promise<boolean>,
 ): Promise<FrozenOutcome> {
   const locked = readLock(file);
   const before = loadSources(environment.paths);
@@ -54,9 +51,15 @@ export async function installFrozen(
       }
     }
     const inventory: Inventory = { ...loadInventory(environment), sources };
-    const wanted = locked.flatMap((source) => source.items.map((item) => ({ source, item })));
-    const found = wanted.flatMap(({ source, item }) => findLocked(source, item, sources) ?? missing(item, differences));
-    const plan = planLocked(found, wanted, inventory, differences);
+    const found = locked.flatMap((source) =>
+      source.items.flatMap((item) => {
+        const available = findLocked(source, item, sources);
+        if (available === undefined) differences.push(`${item.kind} ${item.effective}: not in its source`);
+        return available ?? [];
+      }),
+    );
+    const expected = lockedByKey(locked);
+    const plan = planLocked(found, locked, inventory, differences);
     if (differences.length > 0) throw differs(file, differences);
     if (!(await agree(plan, inventory))) {
       const applied = await previewPlan(plan, inventory);
@@ -65,7 +68,7 @@ export async function installFrozen(
     }
     saveAll([...before.filter(({ id }) => !records.some((one) => one.id === id)), ...records], environment, sources);
     const applied = await applyPlan(plan, force, inventory, {
-      check: (items) => assertHashes(items, wanted, file),
+      check: (items) => assertHashes(items, expected, file),
     });
     saveAll(loadSources(environment.paths), environment);
     return { plan, applied, inventory, done: true };
@@ -88,11 +91,6 @@ function differs(file: string, differences: readonly string[]): ToolError {
     hint: [...new Set(hints)].join('; '),
     data: { differences },
   });
-}
-
-function missing({ kind, effective }: LockedItem, differences: string[]): [] {
-  differences.push(`${kind} ${effective}: not in its source`);
-  return [];
 }
 
 function toRecord(source: LockedSource, known: readonly SourceRecord[], { world }: InstallEnvironment): SourceRecord {
@@ -133,52 +131,44 @@ function findLocked(
   source: LockedSource,
   item: LockedItem,
   sources: readonly LoadedSource[],
-): AvailableItem[] | undefined {
+): AvailableItem | undefined {
   const loaded = sources.find(
     ({ record }) => record.id === source.id && (source.kind === 'local' || record.commit === item.commit),
   );
   const found = loaded?.scan.items.find(
     ({ kind, name, plugin }) => kind === item.kind && name === item.name && plugin === item.plugin,
   );
-  return loaded === undefined || found === undefined ? undefined : [{ source: loaded, item: found }];
-}
-
-type Wanted = readonly { readonly source: LockedSource; readonly item: LockedItem }[];
-
-function byKey(wanted: Wanted): Map<string, LockedItem> {
-  return new Map(wanted.map(({ source, item }) => [itemKey({ ...item, source: source.id }), item]));
+  return loaded === undefined || found === undefined ? undefined : { source: loaded, item: found };
 }
 
 // Compares what would be installed with the lock, and removes what its sources have besides.
 function planLocked(
   found: readonly AvailableItem[],
-  wanted: Wanted,
+  locked: readonly LockedSource[],
   inventory: Inventory,
   differences: string[],
 ): InstallPlan {
-  const expected = byKey(wanted);
+  const expected = lockedByKey(locked);
   const items = planItems(found, inventory);
   const { paths } = inventory.environment;
   for (const { key, form, effective, item, change, existing } of items) {
-    const locked = expected.get(key);
+    const own = expected.get(key);
     const name = `${item.kind} ${effective}`;
-    if (locked === undefined) differences.push(`${name}: not in the lock, but needed`);
-    else if (locked.effective !== effective)
-      differences.push(`${item.kind} ${locked.effective}: now named ${effective}`);
-    else if (locked.sourceHash !== form.hash) differences.push(`${name}: the source differs`);
+    if (own === undefined) differences.push(`${name}: not in the lock, but needed`);
+    else if (own.effective !== effective) differences.push(`${item.kind} ${own.effective}: now named ${effective}`);
+    else if (own.sourceHash !== form.hash) differences.push(`${name}: the source differs`);
     else if (change === 'unchanged' && existing !== undefined) {
       const hash = portableHash(join(paths.objects, existing.object), inventory.rendering);
-      if (hash !== (locked.builtHash ?? locked.installedHash)) differences.push(`${name}: ${MODIFIED}`);
+      if (hash !== (own.builtHash ?? own.installedHash)) differences.push(`${name}: ${MODIFIED}`);
     }
   }
-  const ids = new Set(wanted.map(({ source }) => source.id));
+  const ids = new Set(locked.flatMap(({ id, items: { length } }) => (length > 0 ? [id] : [])));
   const isExtra = (item: InstalledItem): boolean => ids.has(item.source) && !expected.has(itemKey(item));
   return toPlan({ items, removed: inventory.installed.items.filter(isExtra) }, inventory);
 }
 
 // Before anything is changed, and again after install hooks.
-function assertHashes(items: readonly AppliedItem[], wanted: Wanted, file: string): void {
-  const expected = byKey(wanted);
+function assertHashes(items: readonly AppliedItem[], expected: ReadonlyMap<string, LockedItem>, file: string): void {
   const wrong = items.flatMap(({ planned, portable }) => {
     const { installedHash, builtHash } = expected.get(planned.key)!;
     if (portable.installed !== installedHash) return [`${planned.item.kind} ${planned.effective}: the files differ`];

@@ -36,6 +36,7 @@ import {
   findPluginNameFault,
   ITEM_KINDS,
   isSafePath,
+  itemKey,
   NAMESPACE_PATTERN,
   PLUGIN_PATTERN,
 } from './manifest/item-name.js';
@@ -114,6 +115,13 @@ export function readLock(file: string): readonly LockedSource[] {
     });
   return (value!.sources as readonly LockedSource[]).map((source) =>
     isOnDisk(source) ? { ...source, location: resolve(dirname(file), source.location) } : source,
+  );
+}
+
+/** Returns the items of a lock by their keys. */
+export function lockedByKey(locked: readonly LockedSource[]): ReadonlyMap<string, LockedItem> {
+  return new Map(
+    locked.flatMap(({ id, items }) => items.map((item) => [itemKey({ ...item, source: id }), item] as const)),
   );
 }
 

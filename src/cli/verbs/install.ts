@@ -6,10 +6,10 @@ import { applyPlan, previewPlan } from '../../install/apply/apply.js';
 import { isModified } from '../../install/apply/objects.js';
 import type { InstallEnvironment } from '../../install/environment.js';
 import { installFrozen } from '../../install/frozen.js';
-import { assertSources, loadInventory } from '../../install/inventory.js';
+import { assertSources, type Inventory, loadInventory } from '../../install/inventory.js';
 import { toAppliedJson, toInstalledJson, toPlannedJson, toRefusedJson } from '../../install/json.js';
 import { findLock } from '../../install/lock-file.js';
-import { nameOf, planInstall } from '../../install/plan/plans.js';
+import { type InstallPlan, nameOf, planInstall } from '../../install/plan/plans.js';
 import { selectInstalled } from '../../install/plan/select.js';
 import { findSource } from '../../install/sources/load.js';
 import { loadInstalled, loadSources } from '../../install/state.js';
@@ -98,17 +98,17 @@ async function frozen(call: VerbCall): Promise<number> {
   const { workdir } = call.toolbox().workspace;
   const install = async (environment: InstallEnvironment, agree: AgreeToHooks): Promise<number> => {
     const file = findLock(workdir, environment.lockFile);
-    const { plan, applied, inventory, done } = await installFrozen(file, flags.has('force'), environment, {
-      async agree(plan, inventory) {
-        const { planned, removed } = plan;
-        const isShown = !json && (dryRun || !flags.has('yes'));
-        if (isShown) showPlan(terminal, plan, inventory);
-        if (isShown)
-          for (const { kind, effective } of removed) terminal.err(`  remove   ${kind} ${sanitize(effective)}\n`);
-        if (dryRun) return false;
-        return planned.length + removed.length === 0 || confirmPlan(call, plan, inventory, agree);
-      },
-    });
+    const isAgreed = async (plan: InstallPlan, inventory: Inventory): Promise<boolean> => {
+      const { planned, removed } = plan;
+      const isShown = !json && (dryRun || !flags.has('yes'));
+      if (isShown) showPlan(terminal, plan, inventory);
+      if (isShown)
+        for (const { kind, effective } of removed) terminal.err(`  remove   ${kind} ${sanitize(effective)}\n`);
+      if (dryRun) return false;
+      return planned.length + removed.length === 0 || confirmPlan(call, plan, inventory, agree);
+    };
+    const frozen = await installFrozen(file, flags.has('force'), environment, isAgreed);
+    const { plan, applied, inventory, done } = frozen;
     if (!done && !dryRun) return 0;
     const removed = plan.removed.map(toInstalledJson);
     if (json) {
