@@ -101,33 +101,23 @@ export interface InstallProgress {
   readonly size?: string;
 }
 
-export interface InstallPaths {
-  readonly sourcesFile: string;
-  readonly installedFile: string;
-  readonly hooksFile: string;
-  /** The servers of installed plugins. */
-  readonly serversFile: string;
-  readonly journal: string;
-  readonly lock: string;
-  /** Clones of git sources. */
-  readonly sources: string;
-  /** Installed trees, one directory per item and content. */
-  readonly objects: string;
-  /** Stable paths of installed items: links to objects. */
-  readonly store: string;
-}
+export type InstallPaths = Readonly<ReturnType<typeof pathsOf>>;
 
-export function pathsOf(wieldHome: string): InstallPaths {
+export function pathsOf(wieldHome: string) {
   const at = (name: string): string => join(wieldHome, name);
   return {
     sourcesFile: at('sources.json'),
     installedFile: at('installed.json'),
     hooksFile: at('hooks.json'),
+    /** The servers of installed plugins. */
     serversFile: at('servers.json'),
     journal: at('install.journal'),
     lock: at('install.lock'),
+    /** Clones of git sources. */
     sources: at('sources'),
+    /** Installed trees, one directory per item and content. */
     objects: at('objects'),
+    /** Stable paths of installed items: links to objects. */
     store: at('store'),
   };
 }

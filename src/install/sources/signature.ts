@@ -26,11 +26,6 @@ function toFingerprint(text: string): string | undefined {
   return FINGERPRINT.test(plain) ? plain : undefined;
 }
 
-/** Whether a text is a key, not the path of a file. */
-function isSignerKey(text: string): boolean {
-  return toFingerprint(text) !== undefined || PUBLIC_KEY.test(text);
-}
-
 /**
  * Reads signers: OpenPGP fingerprints, SSH public keys, and files of such keys or in the format of `allowed_signers`.
  * Each becomes a line. Throws `usage` for one that has no key, and for a file with a line that has none.
@@ -40,7 +35,7 @@ export function readSigners(texts: readonly string[], cwd: string, home: string 
     const text = given.trim();
     const key = toFingerprint(text);
     if (key !== undefined) return [key];
-    if (isSignerKey(text) && !/[\0-\x1f\x7f]/.test(text)) return [text];
+    if (PUBLIC_KEY.test(text) && !/[\0-\x1f\x7f]/.test(text)) return [text];
     const path = resolve(cwd, expandHome(text, home));
     const lines = (text === '' ? '' : (readTextFile(path, MAX_BYTES) ?? ''))
       .split(/\r?\n/)
