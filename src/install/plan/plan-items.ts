@@ -16,44 +16,35 @@ interface Visit {
   readonly available: AvailableItem;
   readonly form: SourceForm;
   readonly neededBy: string | null;
-  /** Dependencies that are not visited yet. */
-  readonly left: AvailableItem[];
 }
+
+const MAX_CHAIN = 500;
 
 /** Returns the items and their dependencies, dependencies first. Throws `bad_reference` or `conflict`. */
 export function planItems(wanted: readonly AvailableItem[], inventory: Inventory): PlannedItem[] {
   const planned: PlannedItem[] = [];
-  const visits = new Map<string, Visit>();
+  const visited = new Set<string>();
   const existing = new Map(inventory.installed.items.map((item) => [itemKey(item), item]));
   const agents = inventory.installed.items.filter(({ kind }) => kind === 'agent');
   const owners = new Map(agents.flatMap((item) => item.links.map((path) => [path.toLowerCase(), itemKey(item)])));
   // A lock names items of several commits: what another one needs is the one that is wanted (INS-30).
   const chosen = new Map(wanted.map((available) => [availableKey(available), available]));
-  const visit = (available: AvailableItem, neededBy: string | null): string | undefined => {
+  const visit = (available: AvailableItem, neededBy: string | null, depth: number): void => {
     const key = availableKey(available);
-    if (visits.has(key)) return undefined;
-    assertSafeItem(available.item);
-    const form = readSourceForm(available.item, available.source, inventory.rendering);
-    visits.set(key, { available, form, neededBy, left: dependenciesOf(available, form) });
-    return key;
+    if (visited.has(key)) return;
+    visited.add(key);
+    const { item, source } = available;
+    if (depth > MAX_CHAIN)
+      throw new ToolError('invalid_definition', `the ${item.kind} ${item.name} ends a chain of ${depth} references`, {
+        hint: 'report it to the author of the source',
+      });
+    assertSafeItem(item);
+    const form = readSourceForm(item, source, inventory.rendering);
+    for (const needed of dependenciesOf(available, form).reverse())
+      visit(chosen.get(availableKey(needed)) ?? needed, item.name, depth + 1);
+    planned.push(toPlanned({ available, form, neededBy }, existing.get(key), owners, inventory));
   };
-  // An explicit stack, because dependency chains can be thousands of items long.
-  for (const available of wanted) {
-    const first = visit(available, null);
-    const stack = first === undefined ? [] : [first];
-    while (stack.length > 0) {
-      const key = stack[stack.length - 1]!;
-      const current = visits.get(key)!;
-      const next = current.left.pop();
-      if (next === undefined) {
-        planned.push(toPlanned(current, existing.get(key), owners, inventory));
-        stack.pop();
-      } else {
-        const inner = visit(chosen.get(availableKey(next)) ?? next, current.available.item.name);
-        if (inner !== undefined) stack.push(inner);
-      }
-    }
-  }
+  for (const available of wanted) visit(available, null, 0);
   assertDistinct(planned, inventory.installed);
   return planned;
 }
