@@ -12,8 +12,8 @@ import type { InstallEnvironment, InstallPaths } from './environment.js';
 import { type Inventory, loadInventory } from './inventory.js';
 import { itemKey } from './manifest/item-name.js';
 import type { PlannedItem } from './plan/plan-items.js';
-import { findAvailable, type InstallPlan, planUpgrade } from './plan/plans.js';
-import type { InstalledItem } from './state.js';
+import { findAvailable, type InstallPlan, planUpgrade, toPlan } from './plan/plans.js';
+import { type InstalledItem, loadInstalled } from './state.js';
 
 export interface Repair {
   readonly kind: string;
@@ -31,33 +31,29 @@ export interface Repair {
  * installs items again whose files are gone. Local changes stay; files in the way of a link are moved aside.
  */
 export async function repairInstalled(environment: InstallEnvironment): Promise<readonly Repair[]> {
-  const restored = await restoreFiles(loadInventory(environment));
+  const inventory = loadInventory(environment);
+  const plan = planRestored(inventory);
+  await applyPlan(plan, true, inventory);
   // What was restored is recorded, so that the links are read again.
-  return [...restored, ...(await linkAgain(loadInventory(environment)))];
+  const relinked = findRelinked(loadInventory(environment));
+  if (relinked.length > 0) await linkAgain(relinked, environment);
+  return [...plan.planned.map(toRestored), ...relinked.map(toRelinked)];
 }
 
 /** Returns what `repairInstalled` would do. */
 export function previewRepairs(environment: InstallEnvironment): readonly Repair[] {
   const inventory = loadInventory(environment);
-  return [...(planRestored(inventory)?.planned ?? []).map(toRestored), ...findRelinked(inventory).map(toRelinked)];
+  return [...planRestored(inventory).planned.map(toRestored), ...findRelinked(inventory).map(toRelinked)];
 }
 
-// Plans the items whose files are gone; undefined if there are none.
-function planRestored(inventory: Inventory): InstallPlan | undefined {
+// Plans the items whose files are gone.
+function planRestored(inventory: Inventory): InstallPlan {
   const { installed, environment } = inventory;
   const gone = installed.items.filter(
     (item) => !existsSync(join(environment.paths.objects, item.object)) && findAvailable(item, inventory) !== undefined,
   );
-  if (gone.length === 0) return undefined;
   const refs = gone.map(({ source, kind, effective }) => `${source}#${kind}:${effective}`);
-  return planUpgrade(refs, true, inventory);
-}
-
-async function restoreFiles(inventory: Inventory): Promise<Repair[]> {
-  const plan = planRestored(inventory);
-  if (plan === undefined) return [];
-  const applied = await applyPlan(plan, true, inventory);
-  return applied.map(({ planned }) => toRestored(planned));
+  return refs.length === 0 ? toPlan({}, inventory) : planUpgrade(refs, true, inventory);
 }
 
 function toRestored({ item, effective, links }: PlannedItem): Repair {
@@ -89,11 +85,9 @@ function toRelinked({ item: { kind, effective }, created, change: { aside } }: R
   return { kind, effective, done: 'linked', links: created, aside };
 }
 
-async function linkAgain(inventory: Inventory): Promise<Repair[]> {
-  const { installed, environment } = inventory;
+async function linkAgain(relinked: readonly Relinked[], environment: InstallEnvironment): Promise<void> {
   const { paths } = environment;
-  const relinked = findRelinked(inventory);
-  if (relinked.length === 0) return [];
+  const { items, made: before } = loadInstalled(paths);
   const transaction = beginTransaction(paths);
   try {
     const linksByKey = new Map(relinked.map(({ item, links }) => [itemKey(item), links.map(({ path }) => path)]));
@@ -104,14 +98,13 @@ async function linkAgain(inventory: Inventory): Promise<Repair[]> {
       staged: [],
       pinned: [],
       next: (made) => ({
-        items: installed.items.map((item) => ({ ...item, links: linksByKey.get(itemKey(item)) ?? item.links })),
-        made: [...new Set([...installed.made, ...made])],
+        items: items.map((item) => ({ ...item, links: linksByKey.get(itemKey(item)) ?? item.links })),
+        made: [...new Set([...before, ...made])],
       }),
     });
   } finally {
     endTransaction(transaction, paths);
   }
-  return relinked.map(toRelinked);
 }
 
 // Undefined if everything is in place.
