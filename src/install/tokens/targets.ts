@@ -36,28 +36,19 @@ type ReferenceFault =
   | "another source's item"
   | 'not a valid reference';
 
-function toSiblings(
-  prefix: string | null,
-  items: readonly SourceItem[],
-  findElsewhere: Siblings['findElsewhere'] = () => undefined,
-): Siblings {
-  const byName = new Map<string, SourceItem[]>();
-  for (const item of items) byName.set(item.name, [...(byName.get(item.name) ?? []), item]);
-  return { prefix, byName, findElsewhere };
-}
-
 /** Returns the siblings of each item: the items of its plugin, or those that belong to none. */
 export function groupSiblings(
   items: readonly SourceItem[],
   prefixOf: (plugin: string | null) => string | null,
-  findElsewhere?: Siblings['findElsewhere'],
+  findElsewhere: Siblings['findElsewhere'] = () => undefined,
 ): (item: Pick<SourceItem, 'plugin'>) => Siblings {
-  const groups = new Map<string | null, SourceItem[]>();
-  for (const item of items) groups.set(item.plugin, [...(groups.get(item.plugin) ?? []), item]);
-  const siblings = new Map(
-    [...groups].map(([plugin, own]) => [plugin, toSiblings(prefixOf(plugin), own, findElsewhere)]),
-  );
-  return ({ plugin }) => siblings.get(plugin) ?? toSiblings(prefixOf(plugin), [], findElsewhere);
+  const groups = new Map<string | null, Map<string, SourceItem[]>>();
+  for (const item of items) {
+    const byName = groups.get(item.plugin) ?? new Map<string, SourceItem[]>();
+    byName.set(item.name, [...(byName.get(item.name) ?? []), item]);
+    groups.set(item.plugin, byName);
+  }
+  return ({ plugin }) => ({ prefix: prefixOf(plugin), byName: groups.get(plugin) ?? new Map(), findElsewhere });
 }
 
 /** Returns the item that a token refers to, or why there is none (TOK-5). */
