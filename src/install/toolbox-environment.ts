@@ -44,30 +44,19 @@ type OwnFields = Pick<InstallEnvironment, 'version' | 'signal' | 'report' | 'app
 export function toInstallEnvironment(toolbox: InstallingToolbox, own: OwnFields): InstallEnvironment {
   assertPerson(toolbox.machine.insideCall, 'installing');
   assertConfiguration(toolbox.state.configuration());
-  return { ...readFields(toolbox), ...own, ...pinsOf(toolbox) };
+  return toReadOnlyEnvironment(toolbox, { ...own, ...pinsOf(toolbox) });
 }
 
 /** Returns an environment for finishing or undoing an interrupted change; hooks are never approved. */
 export function toRecoveryEnvironment(toolbox: InstallingToolbox, signal: AbortSignal): InstallEnvironment {
-  return { ...toReadOnlyEnvironment(toolbox, { signal }), ...pinsOf(toolbox) };
+  return toReadOnlyEnvironment(toolbox, { signal, ...pinsOf(toolbox) });
 }
 
 /** Returns an environment for reading the installed state; hooks are never approved. */
-export function toReadOnlyEnvironment(toolbox: ReadableToolbox, own: Partial<OwnFields> = {}): InstallEnvironment {
-  const { signal } = new AbortController();
-  return {
-    ...readFields(toolbox),
-    version: '',
-    signal,
-    report() {},
-    ...REFUSE_ALL,
-    checkPins() {},
-    async pinTools() {},
-    ...own,
-  };
-}
-
-function readFields({ machine: { world, wieldHome, helper }, state, workspace }: ReadableToolbox) {
+export function toReadOnlyEnvironment(
+  { machine: { world, wieldHome, helper }, state, workspace }: ReadableToolbox,
+  own: Partial<OwnFields & Pins> = {},
+): InstallEnvironment {
   const { limits, homes, sandbox, allowedSources, sourceSigners } = state.configuration().settings;
   const isProject = workspace !== undefined && existsSync(join(workspace.workdir, 'wield.toml'));
   const lockFile = join(isProject ? workspace.workdir : wieldHome, LOCK_NAME);
@@ -82,10 +71,19 @@ function readFields({ machine: { world, wieldHome, helper }, state, workspace }:
     allowedSources,
     sourceSigners,
     sandbox,
+    version: '',
+    signal: new AbortController().signal,
+    report() {},
+    ...REFUSE_ALL,
+    checkPins() {},
+    async pinTools() {},
+    ...own,
   };
 }
 
-function pinsOf(toolbox: InstallingToolbox): Pick<InstallEnvironment, 'checkPins' | 'pinTools'> {
+type Pins = Pick<InstallEnvironment, 'checkPins' | 'pinTools'>;
+
+function pinsOf(toolbox: InstallingToolbox): Pins {
   return {
     checkPins: (sources) => toolbox.state.pins.checkInstalled(sources),
     pinTools: (items) => pinTools(toolbox, items),
