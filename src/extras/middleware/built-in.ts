@@ -47,18 +47,14 @@ function isRepeatable({ tool }: ServedCall): boolean {
   return tool.traits.readOnly === true || tool.traits.idempotent === true;
 }
 
-type Attempt =
-  | { readonly output: Output; readonly error: ToolError | undefined }
-  | { readonly output: undefined; readonly error: ToolError };
-
 // A failed run returns an output with an error; a run that did not start throws.
-async function attemptOnce(next: () => Promise<Output>): Promise<Attempt> {
+async function attemptOnce(next: () => Promise<Output>): Promise<{ output?: Output; error: ToolError | undefined }> {
   try {
     const output = await next();
     return { output, error: output.error };
   } catch (thrown) {
     if (!isToolError(thrown)) throw thrown;
-    return { output: undefined, error: thrown };
+    return { error: thrown };
   }
 }
 
