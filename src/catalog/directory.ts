@@ -36,48 +36,8 @@ function toUnlisted(directory: string, error: unknown): Problem {
 }
 
 export function createDirectory(options: DirectoryOptions): Directory {
-  const { place, format, world } = options;
+  const { place, format, world, index } = options;
   const reader = createDirectoryReader(options);
-  const cache = createCache(options, reader);
-
-  const toolIn = (entry: string | undefined, tool: string, snapshot: FormatSnapshot): Tool | undefined =>
-    entry === undefined
-      ? undefined
-      : cache.findEntry(entry, snapshot)?.reading?.tools.find((candidate) => candidate.name === tool);
-
-  // For formats whose tool names differ from their entries (RES-7).
-  const findDeclared = (name: string, snapshot: FormatSnapshot): Tool | undefined => {
-    const entry = cache.entryDeclaring(name, snapshot);
-    const tool = toolIn(entry, name, snapshot);
-    if (entry === undefined || tool !== undefined) return tool;
-    // The index was wrong (RES-4).
-    world.debug(`${place.directory}: the index on disk is wrong, rebuilding it`);
-    cache.clear();
-    return toolIn(cache.entryDeclaring(name, snapshot), name, snapshot);
-  };
-
-  return {
-    yields: format.yields ?? false,
-    list: cache.list,
-    find(name, snapshot) {
-      if (format.entryOf === undefined) return findDeclared(name, snapshot);
-      const entry = format.entryOf(name);
-      if (!reader.claims(entry)) return undefined;
-      const reading = cache.findEntry(entry, snapshot)?.reading;
-      return (
-        reading?.tools.find((candidate) => candidate.name === name) ??
-        reading?.problems.find((candidate) => candidate.severity === 'error')
-      );
-    },
-    names: () => reader.names(),
-    at: (entry, snapshot) => (reader.claims(entry) ? cache.findEntry(entry, snapshot)?.reading : undefined),
-    forget(tool) {
-      if (tool === undefined || cache.contains(tool)) cache.clear();
-    },
-  };
-}
-
-function createCache({ place, format, world, index }: DirectoryOptions, reader: DirectoryReader) {
   let state: DirectoryState | undefined;
   let listing: DirectoryListing | undefined;
   // The first entry that declares a tool, by the name of the tool.
@@ -112,45 +72,69 @@ function createCache({ place, format, world, index }: DirectoryOptions, reader: 
     return current;
   };
 
+  // Returns what an entry has; it was read in this process and did not change since.
+  const readingOf = (name: string, snapshot?: FormatSnapshot): Entry['reading'] => {
+    const listed = state?.entries.get(name);
+    const known = listed === undefined || listed.indexed ? found.get(name) : listed;
+    const entry = reader.readEntry(name, known, snapshot);
+    if (entry === undefined) {
+      found.delete(name);
+      return undefined;
+    }
+    if (entry !== known) found.set(name, entry);
+    if (listed !== undefined && entry !== listed) {
+      state!.entries.set(name, entry);
+      listing = undefined;
+      declared = undefined;
+      found.delete(name);
+    }
+    return entry.reading;
+  };
+
+  const clear = (): void => {
+    index.remove(place, format);
+    found.clear();
+    setState(undefined);
+  };
+
+  // For formats whose tool names differ from their entries (RES-7).
+  const findDeclared = (name: string, snapshot: FormatSnapshot, mayRetry = true): Tool | undefined => {
+    const current = refresh(snapshot, true);
+    if (current === undefined) return undefined;
+    declared ??= toDeclared(current);
+    const entry = declared.get(name);
+    if (entry === undefined) return undefined;
+    const tool = readingOf(entry, snapshot)?.tools.find((candidate) => candidate.name === name);
+    if (tool !== undefined || !mayRetry) return tool;
+    // The index was wrong (RES-4).
+    world.debug(`${place.directory}: the index on disk is wrong, rebuilding it`);
+    clear();
+    return findDeclared(name, snapshot, false);
+  };
+
   return {
-    list(snapshot: FormatSnapshot): DirectoryListing {
+    yields: format.yields ?? false,
+    list(snapshot) {
       const current = refresh(snapshot);
       listing ??= toListing(current, place, format);
       return listing;
     },
-    /** Returns an entry that was read in this process and did not change since. */
-    findEntry(name: string, snapshot?: FormatSnapshot): Entry | undefined {
-      const listed = state?.entries.get(name);
-      const known = listed === undefined || listed.indexed ? found.get(name) : listed;
-      const entry = reader.readEntry(name, known, snapshot);
-      if (entry === undefined) {
-        found.delete(name);
-        return undefined;
-      }
-      if (entry !== known) found.set(name, entry);
-      if (listed !== undefined && entry !== listed) {
-        state!.entries.set(name, entry);
-        listing = undefined;
-        declared = undefined;
-        found.delete(name);
-      }
-      return entry;
+    find(name, snapshot) {
+      if (format.entryOf === undefined) return findDeclared(name, snapshot);
+      const entry = format.entryOf(name);
+      if (!reader.claims(entry)) return undefined;
+      const reading = readingOf(entry, snapshot);
+      return (
+        reading?.tools.find((candidate) => candidate.name === name) ??
+        reading?.problems.find((candidate) => candidate.severity === 'error')
+      );
     },
-    /** Returns the name of the entry that declares a tool. */
-    entryDeclaring(tool: string, snapshot: FormatSnapshot): string | undefined {
-      const current = refresh(snapshot, true);
-      if (current === undefined) return undefined;
-      declared ??= toDeclared(current);
-      return declared.get(tool);
-    },
-    contains(tool: string): boolean {
-      const indexed = (state ?? index.load(place, format))?.entries.values() ?? [];
-      return [...found.values(), ...indexed].some(({ reading }) => reading?.tools.some(({ name }) => name === tool));
-    },
-    clear(): void {
-      index.remove(place, format);
-      found.clear();
-      setState(undefined);
+    names: () => reader.names(),
+    at: (entry, snapshot) => (reader.claims(entry) ? readingOf(entry, snapshot) : undefined),
+    forget(tool) {
+      const indexed = tool === undefined ? [] : ((state ?? index.load(place, format))?.entries.values() ?? []);
+      const has = ({ reading }: Entry): boolean => reading?.tools.some(({ name }) => name === tool) === true;
+      if (tool === undefined || [...found.values(), ...indexed].some(has)) clear();
     },
   };
 }
