@@ -25,15 +25,6 @@ export interface CascadeOptions extends AuthorityOptions {
   readonly find: (ref: string, snapshot: Snapshot) => Tool;
 }
 
-/** A skill or tool in a chain of `$inherit`. */
-interface Link {
-  readonly key: string;
-  readonly name: string;
-  readonly inherit: Skill['inherit'];
-  /** Base of its relative paths (RES-41). */
-  readonly directory: string | null;
-}
-
 export function createCascadeResolver(options: CascadeOptions): CascadeResolver {
   const authorities = createAuthorities(options);
   const levels = createLevels(authorities, options.find);
@@ -102,21 +93,27 @@ function createProblems(
 
 function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
   // Depth first, each skill once.
-  const follow = (from: Link, snapshot: Snapshot, chain = [from], seen = new Set<string>()): Level[] => {
-    if (!from.inherit) return [];
+  const follow = (
+    from: Skill | undefined,
+    snapshot: Snapshot,
+    above: readonly Skill[] = [],
+    seen = new Set(),
+  ): Level[] => {
+    if (!from?.inherit) return [];
+    const chain = [...above, from];
     return from.inherit.flatMap((ref) => {
       const tool = findInherited(ref, from, snapshot);
       const skill = authorities.skillOf(tool, snapshot);
-      const next = toLink(tool, skill);
-      const start = chain.findIndex(({ key }) => key === next.key);
-      if (start !== -1) throw cycle([...chain.slice(start), next]);
-      if (seen.has(next.key)) return [];
-      seen.add(next.key);
-      return [levelOfTool(tool, skill), ...follow(next, snapshot, [...chain, next], seen)];
+      const start = chain.findIndex(({ file }) => file === skill?.file);
+      if (start !== -1) throw cycle([...chain.slice(start), skill!]);
+      const key = skill?.file ?? tool;
+      if (seen.has(key)) return [];
+      seen.add(key);
+      return [levelOfTool(tool, skill), ...follow(skill, snapshot, chain, seen)];
     });
   };
 
-  const findInherited = (ref: string, { name, directory }: Link, snapshot: Snapshot): Tool => {
+  const findInherited = (ref: string, { name, directory }: Skill, snapshot: Snapshot): Tool => {
     try {
       return find(anchorRef(ref, directory), snapshot);
     } catch (error) {
@@ -131,7 +128,7 @@ function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
 
   return {
     /** Returns the levels that a skill inherits. Throws `invalid_ref` for a missing skill or a cycle (RES-15). */
-    inheritedBy: (skill: Skill, snapshot: Snapshot): Level[] => follow(skillLink(skill), snapshot),
+    inheritedBy: (skill: Skill, snapshot: Snapshot): Level[] => follow(skill, snapshot),
     /** Returns what the main skills above a tool restrict. */
     above(tool: Tool, skills: readonly Skill[], snapshot: Snapshot): readonly Narrowing[] {
       const found = authorities
@@ -143,8 +140,8 @@ function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
       const skill = authorities.skillOf(tool, snapshot);
       const [nearest, ...further] = authorities.above(tool, snapshot);
       const authority = nearest && 'skill' in nearest ? nearest.skill : null;
-      const own = follow(toLink(tool, skill), snapshot);
-      const inherited = authority === null ? [] : follow(skillLink(authority), snapshot);
+      const own = follow(skill, snapshot);
+      const inherited = follow(authority ?? undefined, snapshot);
       const governing = nearest === undefined ? [] : [levelOfMain(nearest)];
       const outer = further.map(levelOfMain);
       // An authority without `$inherit` is followed by the main skills further up.
@@ -159,16 +156,7 @@ function createLevels(authorities: Authorities, find: CascadeOptions['find']) {
   };
 }
 
-function toLink(tool: Tool, skill: Skill | undefined): Link {
-  if (skill) return skillLink(skill);
-  return { key: tool.origin.uri ?? tool.name, name: tool.name, inherit: null, directory: null };
-}
-
-function skillLink({ file, name, inherit, directory }: Skill): Link {
-  return { key: file, name, inherit, directory };
-}
-
-function cycle(chain: readonly Link[]): ToolError {
+function cycle(chain: readonly Skill[]): ToolError {
   const names = chain.map(({ name }) => name);
   return new ToolError('invalid_ref', `skills inherit from each other in a cycle: ${names.join(' → ')}`, {
     hint: 'remove one of them from metadata.$inherit of the other',
