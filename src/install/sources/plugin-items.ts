@@ -17,7 +17,7 @@ import {
   type SkipServer,
 } from '../manifest/plugin-servers.js';
 import type { PluginEntry } from '../manifest/source-manifest.js';
-import { isBelow, isInside } from './find-skills.js';
+import { isBelow, isInside } from './find-items.js';
 import { assertInside } from './load-manifest.js';
 import type { ScanNotes } from './notes.js';
 import { readSourceItem, resolveLinks, type SourceItem } from './source-item.js';

@@ -5,7 +5,7 @@ import { compareText } from '../../core/text.js';
 import { type Marketplace, readMarketplace } from '../manifest/marketplace.js';
 import { MANIFEST_PATHS, readPluginManifest } from '../manifest/plugin-json.js';
 import type { NestedSource, PluginEntry } from '../manifest/source-manifest.js';
-import { isInside } from './find-skills.js';
+import { isInside } from './find-items.js';
 import { isSameRepository } from './location.js';
 import type { ScanNotes } from './notes.js';
 import { type FoundPlugin, readPlugin } from './plugin-items.js';

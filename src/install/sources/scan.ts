@@ -7,8 +7,15 @@ import { compareText, quoteOutside } from '../../core/text.js';
 import { listEntries } from '../../files/tree.js';
 import { ITEM_KINDS, type ItemKind, SOURCE_KINDS } from '../manifest/item-name.js';
 import type { Adoption, SourceManifest } from '../manifest/source-manifest.js';
-import { conventionalPaths, type Entries, expandRoots, matchGlobs, readEntry } from './find-items.js';
-import { findSkills, isInside } from './find-skills.js';
+import {
+  conventionalPaths,
+  type Entries,
+  expandRoots,
+  findSkills,
+  isInside,
+  matchGlobs,
+  readEntry,
+} from './find-items.js';
 import { assertInside, type LoadedManifest, loadManifest, manifestError } from './load-manifest.js';
 import { createNotes, type ScanNotes, type ScanWarning, type SkippedParts } from './notes.js';
 import type { FoundPlugin } from './plugin-items.js';
