@@ -1,10 +1,11 @@
-// JSON documents of available, planned, applied and installed items.
+// Documents of available, planned, applied and installed items: JSON, and a source manifest.
 
 import type { AppliedItem } from './apply/stage.js';
-import type { ListedItem } from './inventory.js';
+import type { Inventory, ListedItem } from './inventory.js';
+import { itemKey } from './manifest/item-name.js';
 import type { PlannedItem, RefusedItem } from './plan/plan-items.js';
 import type { FetchedSource } from './sources/fetch.js';
-import { installedName, prefixOf } from './sources/load.js';
+import { availableKey, installedName, type LoadedSource, listItems, prefixOf } from './sources/load.js';
 import type { SourceItem } from './sources/source-item.js';
 import type { InstalledItem } from './state.js';
 
@@ -71,4 +72,41 @@ export function toRefusedJson({ kind, effective, source, error }: RefusedItem) {
 export function toInstalledJson(item: InstalledItem) {
   const { files: _files, digests: _digests, ...rest } = item;
   return rest;
+}
+
+/**
+ * Returns the registered sources and installed items as a source manifest, which reproduces them when it is added. `whole`:
+ * every source with all its items, not only the installed ones.
+ */
+export function toExportedManifest({ sources, installed }: Inventory, whole: boolean): string {
+  const installedKeys = new Set(installed.items.map(itemKey));
+  const tables = sources.map((source) => {
+    const items = listItems([source]);
+    const chosen = items.filter((one) => installedKeys.has(availableKey(one)));
+    const entries: readonly (readonly [string, string | readonly string[] | boolean | null])[] = [
+      ...sourceEntries(source),
+      whole || chosen.length === items.length || chosen.length === 0
+        ? ['install', whole || chosen.length > 0]
+        : ['install-items', chosen.map(({ item }) => `${item.kind}:${item.name}`)],
+    ];
+    // Strings and arrays of strings are written in TOML as in JSON.
+    const lines = entries.flatMap(([key, value]) => (value === null ? [] : `${key} = ${JSON.stringify(value)}`));
+    return ['[[discover.sources]]', ...lines, ''].join('\n');
+  });
+  const head = '[source]\ndescription = "Written by wield list --manifest; adding it installs the same items."\n';
+  return [head, ...tables].join('\n');
+}
+
+function sourceEntries({
+  record,
+  prefix,
+}: LoadedSource): readonly (readonly [string, string | readonly string[] | null])[] {
+  const { location, commit, roots, addRoots = [] } = record;
+  return [
+    ['source', location],
+    ['namespace', prefix],
+    ['pin-ref', commit],
+    ['roots', roots.length === 0 ? null : roots],
+    ['add-roots', addRoots.length === 0 ? null : addRoots],
+  ];
 }
