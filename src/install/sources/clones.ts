@@ -1,6 +1,7 @@
 // Directories of cloned sources: a bare repository and one directory per exported commit.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { constants, cpSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ToolError } from '../../core/error.js';
 import { digestParts } from '../../files/digest.js';
@@ -9,7 +10,7 @@ import { makeDirectory } from '../../files/make-directory.js';
 import { removeEmpty, removeFile, removeTree } from '../../files/remove.js';
 import { copyTree, createTreeBounds, type TreeFile } from '../../files/tree.js';
 import { writeFileAtomic } from '../../files/write.js';
-import type { InstallEnvironment, InstallPaths } from '../environment.js';
+import { type InstallEnvironment, type InstallPaths, REFUSE_ALL } from '../environment.js';
 import type { SourceRecord } from '../state.js';
 import { gitError, runGit } from './git.js';
 import type { SourceLocation } from './location.js';
@@ -134,4 +135,28 @@ export function isComplete(tree: string): boolean {
 /** Returns the paths of a source that its hooks did not create. */
 export function readTracked(tree: string): ReadonlySet<string> {
   return new Set(readFileSync(`${tree}.files`, 'utf8').split('\0'));
+}
+
+/**
+ * Runs work that fetches and registers sources in copies of them, which are then removed: a dry run. No hook runs.
+ */
+export async function withCopiedSources<T>(
+  environment: InstallEnvironment,
+  work: (environment: InstallEnvironment) => Promise<T>,
+): Promise<T> {
+  const { paths } = environment;
+  const directory = mkdtempSync(join(tmpdir(), 'wield-'));
+  const copies = { sourcesFile: join(directory, 'sources.json'), sources: join(directory, 'sources') };
+  try {
+    for (const name of ['sourcesFile', 'sources'] as const)
+      if (existsSync(paths[name]))
+        cpSync(paths[name], copies[name], {
+          recursive: true,
+          verbatimSymlinks: true,
+          mode: constants.COPYFILE_FICLONE,
+        });
+    return await work({ ...environment, ...REFUSE_ALL, paths: { ...paths, ...copies } });
+  } finally {
+    removeTree(directory);
+  }
 }
