@@ -16,7 +16,7 @@ import { type ItemKind, itemKey } from './manifest/item-name.js';
 import { isRebuilt, type PlannedItem, planItems } from './plan/plan-items.js';
 import { findAvailable } from './plan/plans.js';
 import { removeUnusedClones } from './sources/clones.js';
-import { type Failure, fetchSource, forEachSource } from './sources/fetch.js';
+import { fetchSource, forEachSource } from './sources/fetch.js';
 import { availableKey, loadSourceTrees } from './sources/load.js';
 import { type InstalledItem, loadInstalled, loadSources, type SourceRecord } from './state.js';
 import { type ReadableToolbox, toReadOnlyEnvironment } from './toolbox-environment.js';
@@ -130,21 +130,13 @@ export function findInstallProblems(toolbox: ReadableToolbox): Problem[] {
   return problems;
 }
 
-interface OutdatedItem extends ItemStatus {
-  /** The commit that an upgrade would install; null for a local directory. */
-  readonly latest: string | null;
-}
-
 const NEWER: readonly ItemState[] = ['upstream changed', 'renamed', 'pending', 'gone upstream'];
 
-interface Outdated {
-  readonly items: readonly OutdatedItem[];
-  /** The sources that could not be fetched. */
-  readonly failed: readonly Failure[];
-}
-
-/** Fetches the sources of installed items, and returns what is newer; hooks do not run, and the registered commits stay. */
-export async function findOutdated(environment: InstallEnvironment): Promise<Outdated> {
+/**
+ * Fetches the sources of installed items, and returns what is newer, with the commit that an upgrade would install, null for
+ * a local directory, and the sources that could not be fetched. Hooks do not run, and the registered commits stay.
+ */
+export async function findOutdated(environment: InstallEnvironment) {
   const { paths } = environment;
   const quiet: InstallEnvironment = { ...environment, ...REFUSE_ALL, report() {} };
   const records = loadSources(paths);

@@ -16,14 +16,6 @@ import { fetchSource, saveAll } from './sources/fetch.js';
 import { type AvailableItem, type LoadedSource, loadSourceTrees } from './sources/load.js';
 import { type InstalledItem, loadSources, type SourceRecord } from './state.js';
 
-export interface FrozenOutcome {
-  /** Whether it was agreed to. */
-  readonly done: boolean;
-  readonly plan: InstallPlan;
-  readonly applied: readonly AppliedItem[];
-  readonly inventory: Inventory;
-}
-
 /**
  * `agree` sees the plan; nothing is changed unless it returns true. Throws `integrity` with every difference; then nothing
  * is changed either (INS-30).
@@ -33,7 +25,7 @@ export async function installFrozen(
   force: boolean,
   environment: InstallEnvironment,
   agree: (plan: InstallPlan, inventory: Inventory) => Promise<boolean>,
-): Promise<FrozenOutcome> {
+) {
   const locked = readLock(file);
   const before = loadSources(environment.paths);
   const differences: string[] = [];

@@ -78,17 +78,8 @@ export async function importMind(
   }
 }
 
-interface FetchedSources {
-  readonly records: readonly SourceRecord[];
-  /** Ids by the names of mind. */
-  readonly ids: ReadonlyMap<string, string>;
-}
-
-async function fetchSources(
-  sources: readonly MindSource[],
-  environment: InstallEnvironment,
-  left: LeftOver[],
-): Promise<FetchedSources> {
+// Returns all records, and the ids of these sources by the names of mind.
+async function fetchSources(sources: readonly MindSource[], environment: InstallEnvironment, left: LeftOver[]) {
   const known = loadSources(environment.paths);
   let records = known;
   const ids = new Map<string, string>();

@@ -24,18 +24,12 @@ export interface NamingText {
   readonly text: string;
 }
 
-export interface NamedFiles {
-  /** By their paths in the source, below `NAMED_FILES`. */
-  readonly files: readonly TreeFile[];
-  /** How many exist, but are beyond a limit. */
-  readonly left: number;
-}
-
 /**
  * Finds the files that texts of a skill name outside of it, and those that these name, but not further, and not through
- * texts of other skills. Nothing leads out of the tree, and nothing hidden is found.
+ * texts of other skills. Nothing leads out of the tree, and nothing hidden is found. The paths are those in the source, below
+ * `NAMED_FILES`; `left` files exist, but are beyond a limit.
  */
-export function findNamedFiles(item: SourceItem, tree: string, texts: readonly NamingText[]): NamedFiles {
+export function findNamedFiles(item: SourceItem, tree: string, texts: readonly NamingText[]) {
   const [top, own] = [realPath(tree), realPath(join(tree, item.path))];
   if (item.path === '' || top === undefined || own === undefined) return { files: [], left: 0 };
   const lookUp = createLookUp(item.path, tree);
