@@ -40,40 +40,18 @@ export interface CatalogOptions {
   readonly formats: readonly Format[];
   /** Tools of upstream servers; they precede tools on disk (RES-42). */
   readonly upstream?: Upstream;
-  readonly offers: Catalog['offers'];
+  /** Returns where resources and prompts come from, in order of precedence. Loaded on first use: most calls need none. */
+  readonly offers: () => readonly OfferSource[];
   readonly index: IndexFile;
   readonly world: World;
 }
 
-export interface Catalog {
-  /** Whether it contains tools of upstream servers. */
-  readonly hasServers: boolean;
-  /** Returns where resources and prompts come from, in order of precedence. Loaded on first use: most calls need none. */
-  offers(): readonly OfferSource[];
-  /** Returns the resources and prompts of module files, in path order. */
-  moduleOffers(snapshot: Snapshot): readonly ModuleOffer[];
-  /** `offer` names built-in tools, or groups of them, to list as well. */
-  list(snapshot: Snapshot, offer?: readonly string[]): Listing;
-  /** Returns what was last listed for this snapshot: files are compared once per call. */
-  listed(snapshot: Snapshot): Listing;
-  /** Returns the skills that `listed` has; reads nothing else, so that a workdir without skills is not listed for them. */
-  skills(snapshot: Snapshot): readonly Skill[];
-  /** Returns the tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
-  find(ref: string, options: FindOptions): Tool;
-  /** Adds a tool. Throws `conflict` if the name belongs to a registered or an offered built-in tool. */
-  register(tool: Tool, snapshot: Snapshot): void;
-  /** Returns whether there was such a tool. */
-  unregister(name: string): boolean;
-  /** Clears everything cached, or what contains a tool of this name (RES-14). */
-  forget(snapshot: Snapshot, name?: string): void;
-  /** Fetches what files alone do not show, for all tools or for one reference; returns what to wait for. */
-  settle(snapshot: Snapshot, ref?: string, isFound?: boolean): readonly Promise<unknown>[];
-}
+export type Catalog = ReturnType<typeof createCatalog>;
 
 // No format of the others has skills.
 const SKILL_PLACES: readonly PlaceKind[] = ['skills', 'packages'];
 
-export function createCatalog(options: CatalogOptions): Catalog {
+export function createCatalog(options: CatalogOptions) {
   const { registered, offered, upstream } = options;
   const reserved = options.builtin.map(asBuiltin).sort(byName);
   const yielding = (options.yielding ?? []).map(asBuiltin).sort(byName);
@@ -91,7 +69,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
     }
   });
 
-  const list: Catalog['list'] = (snapshot, offer = []) => {
+  /** `offer` names built-in tools, or groups of them, to list as well. */
+  const list = (snapshot: Snapshot, offer: readonly string[] = []): Listing => {
     const directories = views.inOrder(snapshot.places).map((directory) => directory.list(snapshot));
     const merged = mergeListing({
       registered: registered.values(),
@@ -126,23 +105,31 @@ export function createCatalog(options: CatalogOptions): Catalog {
   });
 
   return {
+    /** Whether it contains tools of upstream servers. */
     hasServers: upstream !== undefined,
     offers: options.offers,
-    moduleOffers: (snapshot) => views.inOrder(snapshot.places).flatMap((directory) => directory.list(snapshot).offers),
+    /** Returns the resources and prompts of module files, in path order. */
+    moduleOffers: (snapshot: Snapshot): readonly ModuleOffer[] =>
+      views.inOrder(snapshot.places).flatMap((directory) => directory.list(snapshot).offers),
     list,
-    listed: (snapshot) => known.get(snapshot) ?? list(snapshot),
-    skills(snapshot) {
+    /** Returns what was last listed for this snapshot: files are compared once per call. */
+    listed: (snapshot: Snapshot): Listing => known.get(snapshot) ?? list(snapshot),
+    /** Returns the skills that `listed` has; reads nothing else, so that a workdir without skills is not listed for them. */
+    skills(snapshot: Snapshot): readonly Skill[] {
       const listed = known.get(snapshot);
       if (listed !== undefined) return listed.skills;
       const places = snapshot.places.filter(({ kind }) => SKILL_PLACES.includes(kind));
       return firstOfEachName(views.inOrder(places).flatMap((directory) => directory.list(snapshot).skills));
     },
-    find(ref, reach) {
+    /** Returns the tool of a reference. Throws `not_found`, `ambiguous` or `invalid_ref`. */
+    find(ref: string, reach: FindOptions): Tool {
       const tool = seek(ref, reach);
       return tool.action.kind === 'delegate' ? delegates.complete(tool, reach.snapshot) : tool;
     },
-    settle: (snapshot, ref, isFound = false) => settleAll(options, snapshot, ref, isFound),
-    register(tool, snapshot) {
+    /** Fetches what files alone do not show, for all tools or for one reference; returns what to wait for. */
+    settle: (snapshot: Snapshot, ref?: string, isFound = false) => settleAll(options, snapshot, ref, isFound),
+    /** Adds a tool. Throws `conflict` if the name belongs to a registered or an offered built-in tool. */
+    register(tool: Tool, snapshot: Snapshot): void {
       const { name } = tool;
       const builtin = reserved.find((candidate) => candidate.name === name);
       if (registered.has(name) || (builtin !== undefined && offered(builtin, list(snapshot), snapshot) !== 'none')) {
@@ -152,8 +139,10 @@ export function createCatalog(options: CatalogOptions): Catalog {
       }
       registered.set(name, tool);
     },
-    unregister: (name) => registered.delete(name),
-    forget: ({ places }, name) => views.forget(places, name),
+    /** Returns whether there was such a tool. */
+    unregister: (name: string): boolean => registered.delete(name),
+    /** Clears everything cached, or what contains a tool of this name (RES-14). */
+    forget: ({ places }: Snapshot, name?: string): void => views.forget(places, name),
   };
 }
 

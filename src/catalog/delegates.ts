@@ -9,22 +9,8 @@ import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 import { pathOf } from './listing.js';
 
-export interface Delegates {
-  /**
-   * Returns a tool with the schemas of its delegate; other tools are returned unchanged. Returns the same object until
-   * one of the tools changes. Throws `invalid_ref` if the delegate is missing or in a cycle (RES-15).
-   */
-  complete(tool: Tool, snapshot: Snapshot): Tool;
-  /** Completes the tools of a listing. A tool whose delegate is missing becomes a problem; `broken` are their origins. */
-  completeAll(
-    tools: readonly Tool[],
-    skills: readonly Skill[],
-    snapshot: Snapshot,
-  ): { readonly tools: readonly Tool[]; readonly problems: readonly Problem[]; readonly broken: readonly Origin[] };
-}
-
 /** `seek` returns the tool of a reference without following delegates, or undefined. */
-export function createDelegates(seek: (ref: string, snapshot: Snapshot) => Tool | undefined): Delegates {
+export function createDelegates(seek: (ref: string, snapshot: Snapshot) => Tool | undefined) {
   const completed = new WeakMap<Tool, { readonly chain: readonly Tool[]; readonly tool: Tool }>();
 
   const follow = (tool: Tool, snapshot: Snapshot): Tool[] => {
@@ -41,6 +27,10 @@ export function createDelegates(seek: (ref: string, snapshot: Snapshot) => Tool 
     return chain;
   };
 
+  /**
+   * Returns a tool with the schemas of its delegate; other tools are returned unchanged. Returns the same object until
+   * one of the tools changes. Throws `invalid_ref` if the delegate is missing or in a cycle (RES-15).
+   */
   const complete = (tool: Tool, snapshot: Snapshot): Tool => {
     if (tool.action.kind !== 'delegate') return tool;
     const chain = follow(tool, snapshot);
@@ -59,7 +49,8 @@ export function createDelegates(seek: (ref: string, snapshot: Snapshot) => Tool 
 
   return {
     complete,
-    completeAll(tools, skills, snapshot) {
+    /** Completes the tools of a listing. A tool whose delegate is missing becomes a problem; `broken` are their origins. */
+    completeAll(tools: readonly Tool[], skills: readonly Skill[], snapshot: Snapshot) {
       // By the names of skills, because reading the action of a tool of a shipped index reads its file.
       const delegating = new Set(skills.filter(({ delegate }) => delegate !== null).map(({ name }) => name));
       const problems: Problem[] = [];

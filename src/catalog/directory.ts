@@ -171,23 +171,13 @@ function toListing(state: DirectoryState | undefined, place: Place, format: Form
   return { tools, skills, offers, problems, otherFiles };
 }
 
-interface DirectoryReader {
-  /** Whether an entry of this name can belong to the format; reads nothing. */
-  claims(entry: string): boolean;
-  /** Returns the names of claimed entries, sorted. */
-  names(): readonly string[];
-  /** Returns an entry as it is now: `known` if it did not change, undefined if it does not exist. */
-  readEntry(name: string, known: Entry | undefined, snapshot?: FormatSnapshot): Entry | undefined;
-  /** Returns the directory as it is now: `previous` if nothing changed. */
-  read(stats: Stats, previous: DirectoryState | undefined, snapshot: FormatSnapshot): DirectoryState;
-}
-
-function createDirectoryReader({ place, format, world, formats = [] }: DirectoryOptions): DirectoryReader {
+function createDirectoryReader({ place, format, world, formats = [] }: DirectoryOptions) {
   // Concatenated, because `join` is slow for many files and directories.
   const prefix = place.directory.endsWith(sep) ? place.directory : place.directory + sep;
   const pathOf = (file: string): string => prefix + file;
   const filesOf = format.filesOf?.bind(format);
   const isIgnored = createIgnore(place);
+  /** Whether an entry of this name can belong to the format; reads nothing. */
   const claims = (entry: string): boolean =>
     format.claims(entry) && !isIgnored(entry) && (place.only === undefined || entry === place.only);
 
@@ -198,7 +188,8 @@ function createDirectoryReader({ place, format, world, formats = [] }: Directory
     return files.every((file, at) => isInState(pathOf(file), entry.states[at], true));
   };
 
-  const readEntry: DirectoryReader['readEntry'] = (name, known, snapshot) => {
+  /** Returns an entry as it is now: `known` if it did not change, undefined if it does not exist. */
+  const readEntry = (name: string, known: Entry | undefined, snapshot?: FormatSnapshot): Entry | undefined => {
     if (known !== undefined && isUnchanged(known)) return known;
     const stats = statOrNothing(pathOf(name));
     // A dangling link is an entry too.
@@ -238,12 +229,14 @@ function createDirectoryReader({ place, format, world, formats = [] }: Directory
 
   return {
     claims,
-    names() {
+    /** Returns the names of claimed entries, sorted. */
+    names(): readonly string[] {
       const names = readNames();
       return Array.isArray(names) ? names : [];
     },
     readEntry,
-    read(stats, previous, snapshot) {
+    /** Returns the directory as it is now: `previous` if nothing changed. */
+    read(stats: Stats, previous: DirectoryState | undefined, snapshot: FormatSnapshot): DirectoryState {
       const identity = toIdentity(stats);
       const unchanged = previous?.settled && sameIdentity(previous.identity, identity) ? previous : undefined;
       const trace = unchanged === undefined && place.boundary ? traceBoundary(place.boundary) : undefined;

@@ -10,15 +10,7 @@ import type { Tool } from '../core/tool.js';
 import { anchorRef } from '../files/anchor.js';
 import type { Catalog } from './catalog.js';
 
-export interface References {
-  /**
-   * Resolves a reference in a text of this directory; undefined if there is no such tool or skill, or a model may not
-   * know of it.
-   */
-  refer(reference: TextReference, directory: string, snapshot: Snapshot): Referent | undefined;
-  /** Returns a problem for each reference that cannot be resolved. */
-  problems(skills: readonly Skill[], snapshot: Snapshot): readonly Problem[];
-}
+export type References = ReturnType<typeof createReferences>;
 
 const MAX_LINE = 200;
 
@@ -34,7 +26,7 @@ export function isToolOf({ name, file, directory }: Skill, { name: own, origin }
 export function createReferences(
   { find, list }: Catalog,
   mayName: (tool: Tool, snapshot: Snapshot, skills: readonly Skill[]) => boolean,
-): References {
+) {
   const seek = (ref: string, snapshot: Snapshot, visibleOnly: boolean): Tool | undefined => {
     const reach = {
       snapshot,
@@ -62,14 +54,19 @@ export function createReferences(
   };
 
   return {
-    refer(written, directory, snapshot) {
+    /**
+     * Resolves a reference in a text of this directory; undefined if there is no such tool or skill, or a model may not
+     * know of it.
+     */
+    refer(written: TextReference, directory: string, snapshot: Snapshot): Referent | undefined {
       const reference = anchored(written, directory);
       const skill = seekSkill(reference, snapshot);
       const found =
         skill?.hidden === false && mayNameSkill(skill, snapshot) ? skill : seek(reference.ref, snapshot, true);
       return found && { name: found.name, line: quoteOutside(found.description, MAX_LINE) };
     },
-    problems: (skills, snapshot) =>
+    /** Returns a problem for each reference that cannot be resolved. */
+    problems: (skills: readonly Skill[], snapshot: Snapshot): readonly Problem[] =>
       skills.flatMap(({ file, directory, references }) =>
         references
           .filter((written) => {

@@ -8,26 +8,19 @@ import { admittedPath } from '../files/boundary.js';
 import { statOrNothing } from '../files/read.js';
 import { createIgnore } from './directory.js';
 
-export interface Watch {
-  add(listener: () => void): () => void;
-  /** Notifies the listeners of a change that is not in a watched directory. */
-  wake(): void;
-  /** Updates the watched directories after a change of workdir. */
-  refresh(): void;
-}
-
 // Editors write a file in several steps; they cause one notification.
 const DEBOUNCE_MS = 1;
 // How often newly watched directories are reported without an event: a watcher may fail again and again.
 const MAX_REPEATED = 3;
 
 /** Watches only while there are listeners. */
-export function createWatch(directories: () => readonly string[], world: World): Watch {
+export function createWatch(directories: () => readonly string[], world: World) {
   const listeners = new Set<() => void>();
   const watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: number }>();
   let isWaking = false;
   let repeated = 0;
 
+  /** Notifies the listeners of a change that is not in a watched directory. */
   const wake = (): void => {
     if (isWaking) return;
     isWaking = true;
@@ -65,7 +58,7 @@ export function createWatch(directories: () => readonly string[], world: World):
     watchers.delete(directory);
   };
 
-  // For a missing directory, the nearest existing parent is watched. Returns whether any directory is new.
+  // Updates the watched directories. For a missing one, the nearest existing parent is watched. Returns whether any is new.
   const refresh = (): boolean => {
     const wanted = new Set(listeners.size === 0 ? [] : directories().flatMap(chain));
     for (const directory of [...watchers.keys()]) if (!wanted.has(directory)) drop(directory);
@@ -73,7 +66,7 @@ export function createWatch(directories: () => readonly string[], world: World):
   };
 
   return {
-    add(listener) {
+    add(listener: () => void): () => void {
       listeners.add(listener);
       refresh();
       return () => {
@@ -82,7 +75,8 @@ export function createWatch(directories: () => readonly string[], world: World):
       };
     },
     wake,
-    refresh,
+    /** Updates the watched directories after a change of workdir. */
+    refresh: () => void refresh(),
   };
 }
 
