@@ -22,14 +22,6 @@ import { readJsonObject, toText } from './plugin-json.js';
 import { toServer } from './plugin-servers.js';
 import { type ConfigOption, fillEntry, type ServerTemplate, USER_CONFIG } from './server-config.js';
 
-export interface Bundle {
-  readonly name: string;
-  readonly description: string | null;
-  readonly template: ServerTemplate;
-  /** The systems it is for; null for all. */
-  readonly platforms: readonly string[] | null;
-}
-
 const FILE = 'manifest.json';
 const ROOT = '${CLAUDE_PLUGIN_ROOT}';
 // The versions of the format: texts, unlike the numbers of browser extensions.
@@ -67,7 +59,7 @@ const MANIFEST = object(
 );
 
 /** Throws `invalid_definition` if the bundle has no server that can be used. */
-export function readBundle(tree: string): Bundle {
+export function readBundle(tree: string) {
   const manifest = readJsonObject(tree, FILE);
   if (manifest === undefined) throw invalid(`has no ${FILE}`);
   const version = manifest.manifest_version ?? manifest.dxt_version;
@@ -88,11 +80,13 @@ export function readBundle(tree: string): Bundle {
       throw invalid(`has a server that cannot be used: ${reason}`);
     });
   }
-  return { name, description: toText(description), template, platforms: compatibility.platforms ?? null };
+  // Null: for all systems.
+  const { platforms = null } = compatibility;
+  return { name, description: toText(description), template, platforms };
 }
 
 /** Throws `unavailable` if a bundle is not for this system. */
-export function assertPlatform({ name, platforms }: Bundle, platform: string): void {
+export function assertPlatform({ name, platforms }: ReturnType<typeof readBundle>, platform: string): void {
   if (platforms === null || platforms.includes(platform)) return;
   throw new ToolError(
     'unavailable',

@@ -1,28 +1,14 @@
 // Parses TOOL.md: description, entrypoint, build and parameters of an installable tool.
 
 import { isRecord, type Json } from '../../core/json.js';
-import type { Requirements } from '../../core/requirements.js';
 import { readFrontmatter } from '../../formats/shared/frontmatter.js';
 import { readFileRequirements } from '../../formats/shared/requirements.js';
 import { toText } from './plugin-json.js';
 
-export interface ItemFacts {
-  readonly description: string | null;
-  readonly bin: string | null;
-  readonly build: string | null;
-  readonly install: string | null;
-  readonly uninstall: string | null;
-  /** The name that an agent has by its own account. */
-  readonly name: string | null;
-  /** The parameters, in any form that a skill's `metadata.params` accepts. */
-  readonly params: Json | undefined;
-  readonly requires: readonly string[];
-  /** What must be there before a call of the tool. */
-  readonly needs: Requirements | undefined;
-}
+export type ItemFacts = ReturnType<typeof parseItemFacts>;
 
 /** Parses the frontmatter of a TOOL.md or of any other Markdown text (INS-20). */
-export function parseItemFacts(text: string): ItemFacts {
+export function parseItemFacts(text: string) {
   const frontmatter = readFrontmatter(text);
   const fields = 'message' in frontmatter ? {} : frontmatter.fields;
   return {
@@ -31,9 +17,12 @@ export function parseItemFacts(text: string): ItemFacts {
     build: toText(fields.build),
     install: toText(fields.install),
     uninstall: toText(fields.uninstall),
+    /** The name that an agent has by its own account. */
     name: toText(fields.name),
+    /** The parameters, in any form that a skill's `metadata.params` accepts. */
     params: fields.params as Json | undefined,
     requires: toRequires(fields.requires),
+    /** What must be there before a call of the tool. */
     needs: readFileRequirements(fields, []),
   };
 }

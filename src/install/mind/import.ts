@@ -6,7 +6,6 @@ import { readTextFile } from '../../files/read.js';
 import { isWithin } from '../../files/within.js';
 import { applyPlan, previewPlan } from '../apply/apply.js';
 import type { FileEdit } from '../apply/commit.js';
-import type { AppliedItem } from '../apply/stage.js';
 import { isDirectory, isOccupied, type Link, linkKey, readLink } from '../directory.js';
 import type { InstallEnvironment } from '../environment.js';
 import { type Inventory, loadInventory } from '../inventory.js';
@@ -28,18 +27,11 @@ export interface LeftOver {
   readonly why: string;
 }
 
-export interface MindImport {
+/** What an import would do. */
+export interface MindProposal {
   /** Ids of the sources. */
   readonly sources: readonly string[];
-  /** The items; of a dry run, those that would be installed. */
-  readonly items: readonly AppliedItem[];
   readonly left: readonly LeftOver[];
-  /** Whether it was agreed to. */
-  readonly done: boolean;
-}
-
-/** What an import would do. */
-export interface MindProposal extends Pick<MindImport, 'sources' | 'left'> {
   readonly plan: InstallPlan;
   readonly inventory: Inventory;
 }
@@ -51,12 +43,11 @@ interface ImportOptions {
   readonly agree: (proposal: MindProposal) => Promise<boolean>;
 }
 
-/** Changes nothing of mind but links to its store, and no file of the user: what cannot be installed keeps its link. */
-export async function importMind(
-  state: MindState,
-  environment: InstallEnvironment,
-  { files, agree }: ImportOptions,
-): Promise<MindImport> {
+/**
+ * Changes nothing of mind but links to its store, and no file of the user: what cannot be installed keeps its link. Returns
+ * the items that were installed; of a dry run, those that would be.
+ */
+export async function importMind(state: MindState, environment: InstallEnvironment, { files, agree }: ImportOptions) {
   const { paths } = environment;
   try {
     const left: LeftOver[] = [];

@@ -18,15 +18,10 @@ import type { ScanWarning } from './notes.js';
 import { type Scan, scanSource } from './scan.js';
 import type { SourceItem } from './source-item.js';
 
-export interface SourceReport {
-  readonly items: number;
-  readonly findings: readonly SourceFinding[];
-  /** Skills that are not offered, with the reason. */
-  readonly skipped: Scan['skipped'];
-}
+export type SourceReport = ReturnType<typeof checkSource>;
 
-/** Reports what installing would refuse, and what could be better. */
-export function checkSource(tree: string, fix: boolean): SourceReport {
+/** Reports what installing would refuse, what could be better, and what is not offered. */
+export function checkSource(tree: string, fix: boolean) {
   const findings: SourceFinding[] = [];
   const check: SourceCheck = {
     tree,
@@ -47,7 +42,7 @@ export function checkSource(tree: string, fix: boolean): SourceReport {
       hint: finding.hint,
     });
   const scan = attempt(check, manifestFile, () => scanSource(tree, { onFinding }));
-  if (scan === undefined) return { items: 0, findings, skipped: [] };
+  if (scan === undefined) return { items: 0, findings, skipped: [] as Scan['skipped'] };
   for (const warning of scan.warnings)
     check.warn(warning.path, warning.message, warning.hint, fix && fixSkillFile(tree, warning));
   const loaded: LoadedTree = {

@@ -30,20 +30,7 @@ export interface LoadedTree {
   siblingsOf(item: SourceItem): Siblings;
 }
 
-export interface SourceForm {
-  readonly hash: string;
-  /** Hash of all files to copy. */
-  readonly contentHash: string;
-  /** The hashed files. */
-  readonly files: readonly string[];
-  /** The files to copy: the hashed ones, and what source hooks created. */
-  readonly all: readonly TreeFile[];
-  readonly references: readonly ResolvedReference[];
-  /** How many files that a skill names outside of it are beyond a limit (INS-89). */
-  readonly left: number;
-  /** Names in `requires:` that are no items (INS-92). */
-  readonly unmet: readonly string[];
-}
+export type SourceForm = ReturnType<typeof readSourceForm>;
 
 /** Returns the directory that an item's files are relative to. */
 export function rootOf(item: SourceItem, tree: string): string {
@@ -73,7 +60,7 @@ function hashFiles(item: SourceItem, root: string, files: readonly TreeFile[]): 
 }
 
 /** Reads an item without writing anything. Throws `bad_reference`. */
-export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: Rendering): SourceForm {
+export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: Rendering) {
   const { tree, tracked } = loaded;
   const siblings = loaded.siblingsOf(item);
   const root = rootOf(item, tree);
@@ -120,11 +107,16 @@ export function readSourceForm(item: SourceItem, loaded: LoadedTree, rendering: 
   const hash = hashFiles(item, root, own);
   return {
     hash,
+    /** Hash of all files to copy. */
     contentHash: own.length === all.length ? hash : hashFiles(item, root, all),
+    /** The hashed files. */
     files: own.map(({ path }) => path),
+    /** The files to copy: the hashed ones, and what source hooks created. */
     all,
     references: [...references.values()],
+    /** How many files that a skill names outside of it are beyond a limit (INS-89). */
     left: named.left,
+    /** Names in `requires:` that are no items (INS-92). */
     unmet,
   };
 }
