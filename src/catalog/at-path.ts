@@ -40,7 +40,9 @@ export interface FoundTool {
 
 export interface PathFinderOptions {
   readonly formats: readonly Format[];
+  /** The owner of a directory outside the search path. */
   readonly ownerOf: (directory: string, snapshot: Snapshot) => Owner;
+  /** Makes a path of a reference absolute; undefined if that is not possible. */
   readonly toAbsolute: (path: string, snapshot: Snapshot) => string | undefined;
   readonly views: Pick<Views, 'of'>;
   readonly clean: (tool: Tool) => Tool;

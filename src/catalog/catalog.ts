@@ -1,8 +1,8 @@
 // The catalog: all tools in one order, each name once. What is listed is what is found.
 
 import { isToolError, ToolError } from '../core/error.js';
-import type { Format, ModuleOffer, OfferSource, Upstream } from '../core/format.js';
-import type { Owner, Place, PlaceKind } from '../core/origin.js';
+import type { Format, ModuleOffer, OfferSource } from '../core/format.js';
+import type { Place, PlaceKind } from '../core/origin.js';
 import type { Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
@@ -10,19 +10,12 @@ import type { FindOptions } from './at-path.js';
 import { createDelegates } from './delegates.js';
 import { createDirectory } from './directory.js';
 import type { Directory, DirectoryListing, Views } from './entry.js';
-import { createFinder, hasServers, isRequested, mayBeRemote, mayKeepName } from './find.js';
+import { createFinder, type FinderOptions, hasServers, isRequested, mayBeRemote, mayKeepName } from './find.js';
 import type { IndexFile } from './index-file.js';
-import {
-  type Audience,
-  byName,
-  firstOfEachName,
-  type Listed,
-  type Listing,
-  mergeListing,
-  withoutReserved,
-} from './listing.js';
+import { byName, firstOfEachName, type Listing, mergeListing, withoutReserved } from './listing.js';
 
-export interface CatalogOptions {
+export interface CatalogOptions
+  extends Pick<FinderOptions, 'offered' | 'toAbsolute' | 'ownerOf' | 'formats' | 'upstream'> {
   /** Tools defined in code; first in precedence. */
   readonly registered: Map<string, Tool>;
   /**
@@ -32,14 +25,6 @@ export interface CatalogOptions {
   readonly builtin: readonly Tool[];
   /** Built-in tools that give way to any other tool of their name. */
   readonly yielding?: readonly Tool[];
-  readonly offered: (tool: Tool, listed: Listed, snapshot: Snapshot) => Audience;
-  /** Makes a path of a reference absolute; undefined if that is not possible. */
-  readonly toAbsolute: (path: string, snapshot: Snapshot) => string | undefined;
-  /** The owner of a directory outside the search path. */
-  readonly ownerOf: (directory: string, snapshot: Snapshot) => Owner;
-  readonly formats: readonly Format[];
-  /** Tools of upstream servers; they precede tools on disk (RES-42). */
-  readonly upstream?: Upstream;
   /** Returns where resources and prompts come from, in order of precedence. Loaded on first use: most calls need none. */
   readonly offers: () => readonly OfferSource[];
   readonly index: IndexFile;

@@ -24,6 +24,7 @@ export interface FinderOptions extends PathFinderOptions {
   /** The built-in tools that give way to others. */
   readonly yielding: readonly Tool[];
   readonly offered: (tool: Tool, listed: Listed, snapshot: Snapshot) => Audience;
+  /** Tools of upstream servers; they precede tools on disk (RES-42). */
   readonly upstream?: Upstream;
   readonly list: (snapshot: Snapshot) => Listing;
   readonly views: Pick<Views, 'of' | 'inOrder'>;

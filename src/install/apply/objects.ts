@@ -12,11 +12,7 @@ import { isOccupied } from '../directory.js';
 import type { InstallPaths } from '../environment.js';
 import { type InstalledItem, loadInstalled } from '../state.js';
 
-export interface Transaction {
-  readonly id: string;
-  /** On the file system of the objects, because committing renames (F12). */
-  readonly staging: string;
-}
+export type Transaction = ReturnType<typeof beginTransaction>;
 
 const STAGING = '.staging-';
 
@@ -24,7 +20,8 @@ export function createTransactionId(): string {
   return loadCrypto().randomBytes(9).toString('hex');
 }
 
-export function beginTransaction({ objects }: InstallPaths): Transaction {
+/** Creates the staging directory of a change: on the file system of the objects, because committing renames (F12). */
+export function beginTransaction({ objects }: InstallPaths) {
   const id = createTransactionId();
   const staging = join(objects, `${STAGING}${id}`);
   makeDirectory(staging);

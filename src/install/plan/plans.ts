@@ -2,7 +2,6 @@
 
 import { ToolError } from '../../core/error.js';
 import { isModified } from '../apply/objects.js';
-import type { Hook } from '../environment.js';
 import { listHooks } from '../hooks.js';
 import type { Inventory } from '../inventory.js';
 import { isByName, itemKey } from '../manifest/item-name.js';
@@ -11,17 +10,7 @@ import type { Installed, InstalledItem } from '../state.js';
 import { type PlannedItem, planItems, planMany, type RefusedItem } from './plan-items.js';
 import { isGlobRef, selectAvailable, selectInstalled } from './select.js';
 
-export interface InstallPlan {
-  /** Items that change, dependencies first. */
-  readonly planned: readonly PlannedItem[];
-  readonly unchanged: readonly PlannedItem[];
-  readonly removed: readonly InstalledItem[];
-  readonly hooks: readonly Hook[];
-  /** Installed items that an upgrade does not change. */
-  readonly kept: readonly KeptItem[];
-  /** Items among many that cannot be installed; the others can. */
-  readonly refused: readonly RefusedItem[];
-}
+export type InstallPlan = ReturnType<typeof toPlan>;
 
 export interface KeptItem {
   readonly item: InstalledItem;
@@ -63,17 +52,16 @@ interface PlanParts {
 }
 
 /** Divides items into those that change and the others, and lists their hooks. */
-export function toPlan(
-  { items = [], removed = [], kept = [], refused = [] }: PlanParts,
-  inventory: Inventory,
-): InstallPlan {
-  const planned = items.filter(({ change }) => change !== 'unchanged');
+export function toPlan({ items = [], removed = [], kept = [], refused = [] }: PlanParts, inventory: Inventory) {
   return {
-    planned,
+    /** Items that change, dependencies first. */
+    planned: items.filter(({ change }) => change !== 'unchanged'),
     unchanged: items.filter(({ change }) => change === 'unchanged'),
     removed,
     hooks: listHooks(items, removed, inventory),
+    /** Installed items that an upgrade does not change. */
     kept,
+    /** Items among many that cannot be installed; the others can. */
     refused,
   };
 }
