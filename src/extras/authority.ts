@@ -26,13 +26,10 @@ export interface AuthorityOptions {
 const HEADER_CHARACTERS = 64 * 1024;
 
 /** The `SKILL.md` at the root of a directory: a skill, or a problem if the file is invalid. */
-export type MainSkill = { readonly skill: Skill } | UnreadableSkill;
-
-interface UnreadableSkill {
-  readonly fault: Problem;
-  /** Whether its text mentions rules, which cannot be applied. */
-  readonly hasRules: boolean;
-}
+export type MainSkill =
+  | { readonly skill: Skill }
+  /** `hasRules`: whether its text mentions rules, which cannot be applied. */
+  | { readonly fault: Problem; readonly hasRules: boolean };
 
 export type Authorities = ReturnType<typeof createAuthorities>;
 

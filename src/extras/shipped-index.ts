@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createDirectory } from '../catalog/directory.js';
 import type { DirectoryState, Entry } from '../catalog/entry.js';
-import type { ToSchema } from '../catalog/index-file.js';
+import type { IndexFileOptions } from '../catalog/index-file.js';
 import type { Format } from '../core/format.js';
 import { type Json, parseJson } from '../core/json.js';
 import { isToolName, normalizeTags } from '../core/name.js';
@@ -33,7 +33,6 @@ import {
   table,
 } from '../core/shape.js';
 import type { Skill } from '../core/skill.js';
-import type { World } from '../core/snapshot.js';
 import { sanitize } from '../core/text.js';
 import type { Action, Tool, Traits } from '../core/tool.js';
 import { admittedPath, readWithin } from '../files/boundary.js';
@@ -44,12 +43,7 @@ import { writeFileAtomic } from '../files/write.js';
 
 export type ShippedIndex = ReturnType<typeof createShippedIndex>;
 
-interface ShippedIndexOptions {
-  /** Changes with the meaning of a field. */
-  readonly version: string;
-  readonly toSchema: ToSchema;
-  readonly world: World;
-}
+type ShippedIndexOptions = Pick<IndexFileOptions, 'version' | 'toSchema' | 'world'>;
 
 const FILE = '.wield-index';
 const MAX_BYTES = 64 * 1024 * 1024;

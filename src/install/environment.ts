@@ -33,7 +33,11 @@ export interface InstallEnvironment {
   /** Called once with all hooks that are not approved yet. False skips them (HOOK-2). */
   approveHooks(hooks: readonly Hook[]): Promise<boolean>;
   /** Called if a source has another signer than before, or none. False refuses it (INS-94). */
-  acceptSigner(change: SignerChange): Promise<boolean>;
+  acceptSigner(change: {
+    readonly source: string;
+    readonly before: Signer;
+    readonly now: Signer | null;
+  }): Promise<boolean>;
   /** Throws if the pins of tools from one of these sources cannot be read. */
   checkPins(sources: readonly string[]): void;
   /** Pins installed tools: installing one is a person's approval of its definition (POL-21). */
@@ -53,13 +57,6 @@ export interface Signer {
   /** As the list of signers or the key has it. */
   readonly name: string | null;
   readonly of: 'commit' | 'tag';
-}
-
-/** A change of who signed a source. */
-export interface SignerChange {
-  readonly source: string;
-  readonly before: Signer;
-  readonly now: Signer | null;
 }
 
 /** What pinning reads of an item. */

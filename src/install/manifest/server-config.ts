@@ -152,13 +152,13 @@ function assertText(text: string, field: 'args' | 'env', allowed: ReadonlySet<st
   });
 }
 
-export interface ValueContext {
-  readonly cwd: string;
-  readonly home: string | undefined;
-}
-
 /** Checks a text that a person gave for an option, and returns how it is written into the entry. Throws `usage`. */
-export function checkValue(key: string, option: ConfigOption, text: string, { cwd, home }: ValueContext): string {
+export function checkValue(
+  key: string,
+  option: ConfigOption,
+  text: string,
+  { cwd, home }: { readonly cwd: string; readonly home: string | undefined },
+): string {
   const refuse = (what: string): ToolError =>
     new ToolError('usage', `${quoteOutside(key, 60)} must be ${what}`, { hint: quoteOutside(option.description, 200) });
   const { type, min, max } = option;

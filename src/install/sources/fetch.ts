@@ -184,11 +184,6 @@ export function saveAll(
   removeUnusedClones(paths, [...records, ...also.map(({ record }) => record)]);
 }
 
-export interface SyncedSource extends FetchedSource {
-  /** The commit before. */
-  readonly before: string | null;
-}
-
 /** What failed for one of several sources or servers. */
 export interface Failure {
   readonly name: string;
@@ -213,12 +208,8 @@ export async function forEachSource<S extends Pick<SourceRecord, 'id'>, T>(
   return { done, failed };
 }
 
-/** Fetches the commit that the pin leads to now. */
-export async function syncSource(
-  record: SourceRecord,
-  accept: boolean,
-  environment: InstallEnvironment,
-): Promise<SyncedSource> {
+/** Fetches the commit that the pin leads to now; `before` is the one before. */
+export async function syncSource(record: SourceRecord, accept: boolean, environment: InstallEnvironment) {
   const { record: now, scan } = await fetchSource(record, record, environment, { accept });
   const records = loadSources(environment.paths).map((one) => (one.id === now.id ? now : one));
   saveAll(records, environment);

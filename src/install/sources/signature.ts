@@ -50,13 +50,8 @@ export function readSigners(texts: readonly string[], cwd: string, home: string 
   });
 }
 
-/** The signers that one list allows, and where it is. */
-interface SignerList {
-  readonly lines: readonly string[];
-  readonly where: string;
-}
-
-function listsOf({ signers = [], id }: SourceRecord, { sourceSigners, world }: InstallEnvironment): SignerList[] {
+// Returns the signers that each list allows, and where it is.
+function listsOf({ signers = [], id }: SourceRecord, { sourceSigners, world }: InstallEnvironment) {
   return [
     ...(signers.length === 0 ? [] : [{ lines: signers, where: `the signers of ${id}` }]),
     ...sourceSigners.map(({ allow, file, line }) => ({
