@@ -103,19 +103,7 @@ export interface NestedSource {
   readonly onAuthFailure: { readonly action: 'error' | 'skip'; readonly message: string | null } | null;
 }
 
-export interface SourceManifest {
-  readonly description: string | null;
-  readonly namespace: string | null;
-  readonly roots: readonly string[] | null;
-  readonly pin: Pin | null;
-  readonly minVersion: string | null;
-  /** Which text files tokens are expanded in. */
-  readonly expand: 'all' | 'markdown';
-  readonly items: readonly DeclaredItem[];
-  readonly globs: Readonly<Partial<Record<ItemKind, ItemGlobs>>>;
-  readonly sources: readonly NestedSource[];
-  readonly hooks: readonly DeclaredHook[];
-}
+export type SourceManifest = ReturnType<typeof parseSourceManifest>['manifest'];
 
 const TABLE = { expected: 'a table' };
 const TEXT = text();
@@ -303,10 +291,7 @@ const MANIFEST = object(
 );
 
 /** `pointer` of a finding is the dotted key (INS-3). */
-export function parseSourceManifest(text: string): {
-  readonly manifest: SourceManifest;
-  readonly findings: readonly Finding[];
-} {
+export function parseSourceManifest(text: string) {
   const findings: Finding[] = [];
   // The TOML parser is not loaded for a source without a manifest.
   const parsed = text === '' ? { document: {} } : parseToml(text);
@@ -318,12 +303,13 @@ export function parseSourceManifest(text: string): {
   };
   const document = read(MANIFEST, 'message' in parsed ? {} : parsed.document, []) ?? {};
   const { source = {}, items = [], discover = {}, hooks = [], sources = [] } = document;
-  const manifest: SourceManifest = {
+  const manifest = {
     description: source.description ?? null,
     namespace: source.namespace ?? source.prefix ?? null,
     roots: source.roots ?? null,
     pin: pinsOf(source)[0] ?? null,
     minVersion: source['min-version'] ?? source['min-wield-version'] ?? null,
+    /** Which text files tokens are expanded in. */
     expand: source.expand ?? 'all',
     items: items.flatMap((entry, at) => {
       const item = read(ITEM, entry, ['items', at]);

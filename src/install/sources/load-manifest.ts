@@ -47,7 +47,7 @@ export function loadManifest(tree: string, adoption: Adoption | null | undefined
   }
   const { manifest, findings } = parseSourceManifest('');
   const { roots, hooks, addRoots } = adoption ?? { ...manifest, addRoots: [] };
-  return { manifest: { ...manifest, roots, hooks }, findings, file: null, addRoots };
+  return { manifest: { ...manifest, roots, hooks: [...hooks] }, findings, file: null, addRoots };
 }
 
 export function manifestError(file: string, findings: readonly Finding[]): ToolError {
