@@ -3,7 +3,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isToolError, systemReason, ToolError } from '../../core/error.js';
-import { anything, list, object, string, strings } from '../../core/shape.js';
+import { anything, type Infer, list, object, type Shape, string, strings } from '../../core/shape.js';
 import { changedMeanwhile } from '../../files/change.js';
 import { namesIn } from '../../files/list.js';
 import { isLocked } from '../../files/lock.js';
@@ -128,19 +128,25 @@ export interface StoreChange {
   readonly aside: readonly { readonly path: string; readonly to: string }[];
 }
 
-interface Journal {
-  readonly id: string;
-  readonly changes: readonly StoreChange[];
-  /** Objects created by this transaction. */
-  readonly objects: readonly string[];
-  /** Directories created for links. */
-  readonly made: readonly string[];
-  /** Keys of the items whose tools are pinned at the end. */
-  readonly pinned: readonly string[];
-  readonly files: readonly FileEdit[];
-  /** Where the lock is written at the end. */
-  readonly lockFile: string;
-}
+// What is in its lists was checked before it was written.
+const trusted = <T>(): Shape<T> => anything as Shape<T>;
+const JOURNAL = object(
+  {
+    id: string,
+    changes: list(trusted<StoreChange>()),
+    /** Objects created by this transaction. */
+    objects: strings,
+    /** Directories created for links. */
+    made: strings,
+    /** Keys of the items whose tools are pinned at the end. */
+    pinned: strings,
+    files: list(trusted<FileEdit>()),
+    /** Where the lock is written at the end. */
+    lockFile: string,
+  },
+  { unknown: 'keep' },
+);
+type Journal = Infer<typeof JOURNAL>;
 
 function writeJournal(journal: Journal, paths: InstallPaths): void {
   writeFileAtomic(paths.journal, `${JSON.stringify({ version: 1, ...journal })}\n`);
@@ -239,26 +245,12 @@ export function isBusy({ lock }: InstallPaths): boolean {
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
-const JOURNAL = object(
-  {
-    id: string,
-    changes: list(anything),
-    objects: strings,
-    made: strings,
-    pinned: strings,
-    files: list(anything),
-    lockFile: string,
-  },
-  { unknown: 'keep' },
-);
-
 // Journals are written atomically, so an invalid one was edited or damaged later.
 function readJournal(paths: InstallPaths): Journal | undefined {
   const text = readStateFile(paths.journal, MAX_BYTES);
   if (text === undefined) return undefined;
-  const journal = readState(JOURNAL, text, paths.journal, () => {
+  return readState(JOURNAL, text, paths.journal, () => {
     const hint = 'remove it, then run wield doctor';
     return new ToolError('io', `${paths.journal} is corrupted, so an interrupted change cannot be undone`, { hint });
   });
-  return journal as unknown as Journal;
 }
