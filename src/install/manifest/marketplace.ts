@@ -13,13 +13,7 @@ const MARKETPLACE_PATHS = ['.claude-plugin/marketplace.json', '.agents/plugins/m
 /** Fields of a plugin that name components. */
 export const COMPONENT_FIELDS = ['skills', 'agents', 'commands', 'hooks', 'mcpServers', 'lspServers', 'outputStyles'];
 
-export interface Marketplace {
-  readonly description: string | null;
-  /** Plugins in directories of the source. */
-  readonly plugins: readonly PluginEntry[];
-  /** Repositories of other plugins, each with the plugins it has. */
-  readonly elsewhere: readonly NestedSource[];
-}
+export type Marketplace = ReturnType<typeof toMarketplace>;
 
 const MAX_PLUGINS = 5000;
 
@@ -38,9 +32,10 @@ export function readMarketplace(tree: string, skip: Skip): Marketplace | undefin
   return undefined;
 }
 
-function toMarketplace(document: JsonObject, listed: readonly Json[], skip: Skip): Marketplace {
+function toMarketplace(document: JsonObject, listed: readonly Json[], skip: Skip) {
   const metadata = isRecord(document.metadata) ? document.metadata : {};
   const base = toText(metadata.pluginRoot);
+  // In directories of the source, and in other repositories, each with the plugins it has.
   const plugins: PluginEntry[] = [];
   const elsewhere = new Map<string, NestedSource>();
   const names = new Set<string>();

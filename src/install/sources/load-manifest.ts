@@ -6,7 +6,7 @@ import type { Finding } from '../../core/problem.js';
 import { count, quoteOutside } from '../../core/text.js';
 import { readTextFile, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { type Adoption, parseSourceManifest, type SourceManifest } from '../manifest/source-manifest.js';
+import { type Adoption, parseSourceManifest } from '../manifest/source-manifest.js';
 
 /** Throws `path_escape` if the path resolves outside the source; `what` names it in the message. */
 export function assertInside(tree: string, path: string, what = path): void {
@@ -26,17 +26,13 @@ export function pathEscape(path: string, what: string): ToolError {
 /** `mind.toml` is read only if there is no `wield.toml` (INS-3). */
 export const MANIFEST_FILES = ['wield.toml', 'mind.toml'];
 
-export interface LoadedManifest {
-  readonly manifest: SourceManifest;
-  /** Null if there is none. */
-  readonly file: string | null;
-  readonly findings: readonly Finding[];
-  /** Directories that an outer source added. */
-  readonly addRoots: readonly string[];
-}
+export type LoadedManifest = ReturnType<typeof loadManifest>;
 
-/** `adoption` is what an outer source says; it applies only if the source has no manifest of its own (INS-43). */
-export function loadManifest(tree: string, adoption: Adoption | null | undefined): LoadedManifest {
+/**
+ * Returns the manifest and its file, null if there is none. `adoption` is what an outer source says; it applies only if the
+ * source has no manifest of its own, and may add roots (INS-43).
+ */
+export function loadManifest(tree: string, adoption: Adoption | null | undefined) {
   for (const file of MANIFEST_FILES) {
     const path = join(tree, file);
     if (statOrNothing(path) === undefined) continue;
