@@ -24,10 +24,7 @@ import { type ReadableToolbox, toReadOnlyEnvironment } from './toolbox-environme
 /** Whether an installed item is as it was installed, or what changed. */
 export type ItemState = 'clean' | keyof typeof ADVICE;
 
-/** Returns what to do, for the name of an item. */
-type Advice = (name: string) => string;
-
-// What is wrong with an item in a state, and what to do about it.
+// What is wrong with an item in a state, and what to do about it, for its name.
 const ADVICE = {
   missing: ['is missing from the store', () => 'wield doctor --fix restores it'],
   'locally modified': [
@@ -44,7 +41,7 @@ const ADVICE = {
     'refers to an item that does not exist in its source',
     () => 'report it to the author of the source',
   ],
-} satisfies Readonly<Record<string, readonly [message: string, hint: Advice]>>;
+} satisfies Readonly<Record<string, readonly [message: string, hint: (name: string) => string]>>;
 
 export interface ItemStatus {
   readonly item: InstalledItem;

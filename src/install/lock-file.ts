@@ -79,18 +79,20 @@ export function changeLockedServers(
   file: string,
   change: (servers: readonly LockedServer[]) => readonly LockedServer[],
 ): void {
-  const text = existsSync(file) ? readTextFile(file, MAX_BYTES) : undefined;
-  const { sources } = text === undefined ? { sources: [] } : parseState(text, file);
+  const { sources = [] } = readDocument(file);
   const servers = [...change(readLockedServers(file))].sort((a, b) => compareText(a.name, b.name));
   save(file, sources as readonly LockedSource[], servers);
 }
 
 /** Returns the pinned servers of a lock; none if it does not exist or is not valid. */
 export function readLockedServers(file: string): readonly LockedServer[] {
+  return readShape(LOCK, readDocument(file)).value?.servers ?? [];
+}
+
+// Empty if there is no such file.
+function readDocument(file: string): Record<string, unknown> {
   const text = existsSync(file) ? readTextFile(file, MAX_BYTES) : undefined;
-  if (text === undefined) return [];
-  const { value } = readShape(LOCK, parseState(text, file));
-  return value?.servers ?? [];
+  return text === undefined ? {} : parseState(text, file);
 }
 
 function save(file: string, sources: readonly LockedSource[], servers: readonly LockedServer[]): void {
