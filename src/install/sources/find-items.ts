@@ -94,10 +94,7 @@ export function readEntry(
   const skip = (skipKind: string, message: string, hint: string): undefined => {
     warnings.push({ path: path === '' ? '.' : path, kind: skipKind, message: `skipped: ${message}`, hint });
   };
-  if (kind === 'skill') {
-    const fault = findSkillFault(join(tree, path));
-    if (fault !== undefined) return fault === 'none' ? undefined : skip(fault.kind, fault.message, fault.hint);
-  }
+  if (kind === 'skill' && !hasSkillFile(join(tree, path), skip)) return undefined;
   if (!isDirectoryKind(kind)) {
     if (!basename(path).endsWith('.md')) return undefined;
     if (/^readme\.md$/i.test(entry))
@@ -111,23 +108,17 @@ export function readEntry(
   return readSourceItem(tree, kind, name, path);
 }
 
-interface SkillFault {
-  readonly kind: string;
-  readonly message: string;
-  readonly hint: string;
-}
-
-// Undefined if the directory has a SKILL.md; `none` if it has nothing like it.
-function findSkillFault(directory: string): SkillFault | 'none' | undefined {
+// Whether a directory has a SKILL.md; one that has something like it is skipped.
+function hasSkillFile(directory: string, skip: (kind: string, message: string, hint: string) => void): boolean {
   const names = namesIn(directory);
   const other = names.find((name) => name.toLowerCase() === 'skill.md');
-  if (other === undefined) return 'none';
-  if (!names.includes('SKILL.md'))
-    return { kind: 'skill-file-name', message: `the file is named ${other}`, hint: 'rename it to SKILL.md' };
+  if (other === undefined) return false;
   const file = join(directory, 'SKILL.md');
-  if (lstatSync(file).isSymbolicLink() && statOrNothing(file) === undefined)
-    return { kind: 'dangling-link', message: 'its SKILL.md is a link that leads to nothing', hint: 'fix the link' };
-  return undefined;
+  if (!names.includes('SKILL.md')) skip('skill-file-name', `the file is named ${other}`, 'rename it to SKILL.md');
+  else if (lstatSync(file).isSymbolicLink() && statOrNothing(file) === undefined)
+    skip('dangling-link', 'its SKILL.md is a link that leads to nothing', 'fix the link');
+  else return true;
+  return false;
 }
 
 type Segment = Glob | '**';
