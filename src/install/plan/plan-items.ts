@@ -7,7 +7,6 @@ import { isOccupied, type Link, readLink } from '../directory.js';
 import type { Inventory } from '../inventory.js';
 import { type ItemKind, itemKey, linkPath, toLinkName } from '../manifest/item-name.js';
 import { type AvailableItem, availableKey, availableName } from '../sources/load.js';
-import type { SourceItem } from '../sources/source-item.js';
 import type { Installed, InstalledItem } from '../state.js';
 import { readSourceForm, type SourceForm } from '../tokens/source-form.js';
 import { assertSafeItem } from '../tokens/targets.js';
@@ -73,7 +72,14 @@ function toPlanned(
   // INS-85: many plugins have an agent of the same name.
   const isTaken = (path: string): boolean =>
     (owners.get(path.toLowerCase()) ?? key) !== key || (isOccupied(path) && readLink(path) === undefined);
-  const links = homes.flatMap((home) => linkOf(home, item, { effective, store, isTaken }));
+  const at = item.link ?? linkPath(item, effective);
+  const target = item.file ? join(store, `${item.name}.md`) : store;
+  const toLink = (home: string, inHome: string): Link => {
+    const path = join(home, inHome);
+    const isSecond = item.kind === 'agent' && item.plugin !== null && isTaken(path);
+    return { path: isSecond ? join(home, `agents/${effective}.md`) : path, target };
+  };
+  const links = at === null ? [] : homes.map((home) => toLink(home, at));
   if (item.kind === 'agent') for (const { path } of links) owners.set(path.toLowerCase(), key);
   const planned = { key, source, item, form, effective, store, existing, links, neededBy };
   return { ...planned, change: changeOf(planned, paths.objects) };
@@ -115,21 +121,6 @@ export interface PlannedItem extends AvailableItem {
   readonly links: readonly Link[];
   /** The item that depends on it; null if it was requested. */
   readonly neededBy: string | null;
-}
-
-interface LinkContext {
-  readonly effective: string;
-  readonly store: string;
-  isTaken(path: string): boolean;
-}
-
-function linkOf(home: string, item: SourceItem, { effective, store, isTaken }: LinkContext): Link[] {
-  const at = item.link ?? linkPath(item, effective);
-  if (at === null) return [];
-  const path = join(home, at);
-  const target = item.file ? join(store, `${item.name}.md`) : store;
-  const isSecond = item.kind === 'agent' && item.plugin !== null && isTaken(path);
-  return [{ path: isSecond ? join(home, `agents/${effective}.md`) : path, target }];
 }
 
 /** Whether hooks of the source created other files than those that were installed; they must have run. */
