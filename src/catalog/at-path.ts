@@ -11,7 +11,8 @@ import type { Snapshot } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin } from '../files/within.js';
-import type { Entry, Views } from './entry.js';
+import type { Views } from './directory.js';
+import type { Entry } from './entry.js';
 import { type AtPath, ambiguous, nothingAt, notUsable } from './refusals.js';
 
 export interface FindOptions {

@@ -14,7 +14,7 @@ import type { Tool } from '../core/tool.js';
 import { admittedPath, readWithin, toDeparture, traceBoundary } from '../files/boundary.js';
 import { isSettled, lstatOrNothing, sameIdentity, statOrNothing, toIdentity } from '../files/read.js';
 import { toFileUri } from '../files/within.js';
-import type { Directory, DirectoryListing, DirectoryState, Entry } from './entry.js';
+import type { DirectoryListing, DirectoryState, Entry } from './entry.js';
 import type { IndexFile } from './index-file.js';
 
 export interface DirectoryOptions {
@@ -35,7 +35,18 @@ function toUnlisted(directory: string, error: unknown): Problem {
   return toProblem(directory, 'error', { message: `cannot be listed: ${systemReason(error)}`, hint });
 }
 
-export function createDirectory(options: DirectoryOptions): Directory {
+export interface Views {
+  of(place: Place, format: Format): Directory;
+  /** Returns the views of the search path; formats that yield come last, whatever their place (SKL-3). */
+  inOrder(places: readonly Place[]): readonly Directory[];
+  /** Clears everything cached, or what contains a tool of this name (RES-14). */
+  forget(places: readonly Place[], name?: string): void;
+}
+
+export type Directory = ReturnType<typeof createDirectory>;
+
+/** Creates a directory as seen by one format: cached, and compared with the files on every use. */
+export function createDirectory(options: DirectoryOptions) {
   const { place, format, world, index } = options;
   const reader = createDirectoryReader(options);
   let state: DirectoryState | undefined;
@@ -113,13 +124,15 @@ export function createDirectory(options: DirectoryOptions): Directory {
   };
 
   return {
+    /** Whether its tools give way to those of other formats. */
     yields: format.yields ?? false,
-    list(snapshot) {
+    list(snapshot: FormatSnapshot): DirectoryListing {
       const current = refresh(snapshot);
       listing ??= toListing(current, place, format);
       return listing;
     },
-    find(name, snapshot) {
+    /** Returns the tool of a name, the problem of the entry that has the name, or undefined. */
+    find(name: string, snapshot: FormatSnapshot): Tool | Problem | undefined {
       if (format.entryOf === undefined) return findDeclared(name, snapshot);
       const entry = format.entryOf(name);
       if (!reader.claims(entry)) return undefined;
@@ -129,9 +142,12 @@ export function createDirectory(options: DirectoryOptions): Directory {
         reading?.problems.find((candidate) => candidate.severity === 'error')
       );
     },
-    names: () => reader.names(),
-    at: (entry, snapshot) => (reader.claims(entry) ? readingOf(entry, snapshot) : undefined),
-    forget(tool) {
+    names: reader.names,
+    /** Reads an entry; undefined if it does not belong to the format. */
+    at: (entry: string, snapshot?: FormatSnapshot): Entry['reading'] =>
+      reader.claims(entry) ? readingOf(entry, snapshot) : undefined,
+    /** Clears what is cached in memory and in the index; with a name, only if a tool of that name is cached here. */
+    forget(tool?: string): void {
       const indexed = tool === undefined ? [] : ((state ?? index.load(place, format))?.entries.values() ?? []);
       const has = ({ reading }: Entry): boolean => reading?.tools.some(({ name }) => name === tool) === true;
       if (tool === undefined || [...found.values(), ...indexed].some(has)) clear();

@@ -1,7 +1,7 @@
 // What is known of a directory and its entries.
 
-import type { FileState, Format, FormatSnapshot, ModuleOffer, Reading } from '../core/format.js';
-import type { FileIdentity, Origin, Place } from '../core/origin.js';
+import type { FileState, ModuleOffer, Reading } from '../core/format.js';
+import type { FileIdentity, Origin } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
 import type { Skill } from '../core/skill.js';
 import type { Tool } from '../core/tool.js';
@@ -40,27 +40,4 @@ export interface DirectoryListing {
   readonly problems: readonly Problem[];
   /** Files without known tools that may offer something: not loaded, not read, or with resources and prompts only. */
   readonly otherFiles: readonly Origin[];
-}
-
-/** A directory as seen by one format: cached, and compared with the files on every use. */
-export interface Directory {
-  /** Whether its tools give way to those of other formats. */
-  readonly yields: boolean;
-  list(snapshot: FormatSnapshot): DirectoryListing;
-  /** Returns the tool of a name, the problem of the entry that has the name, or undefined. */
-  find(name: string, snapshot: FormatSnapshot): Tool | Problem | undefined;
-  /** Returns the names of entries that can belong to the format, sorted; reads no entry. */
-  names(): readonly string[];
-  /** Reads an entry; undefined if it does not belong to the format. */
-  at(entry: string, snapshot?: FormatSnapshot): Entry['reading'];
-  /** Clears what is cached in memory and in the index; with a name, only if a tool of that name is cached here. */
-  forget(tool?: string): void;
-}
-
-export interface Views {
-  of(place: Place, format: Format): Directory;
-  /** Returns the views of the search path; formats that yield come last, whatever their place (SKL-3). */
-  inOrder(places: readonly Place[]): readonly Directory[];
-  /** Clears everything cached, or what contains a tool of this name (RES-14). */
-  forget(places: readonly Place[], name?: string): void;
 }

@@ -13,7 +13,7 @@ import {
   pickTool,
   toFilePath,
 } from './at-path.js';
-import type { Views } from './entry.js';
+import type { Views } from './directory.js';
 import type { Audience, Listed, Listing } from './listing.js';
 import { findBrokenFile, findOwnFile, invalidName, notFound, nothingAt, notUsable } from './refusals.js';
 
