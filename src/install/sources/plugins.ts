@@ -83,8 +83,8 @@ function findDirectories(tree: string, files: readonly string[], notes: ScanNote
   for (const path of directories.slice(0, MAX_DIRECTORIES)) {
     if (isInside(path, new Set([...found.values()].map((entry) => entry.path)))) continue;
     const entry = notes.attempt('plugin', path, () => entryOf(tree, path));
-    const name = entry?.name.toLowerCase();
-    if (entry === undefined || name === undefined) continue;
+    if (entry === undefined) continue;
+    const name = entry.name.toLowerCase();
     if (found.has(name)) notes.skip('plugin', path, 'another plugin has the same name');
     else found.set(name, entry);
   }
