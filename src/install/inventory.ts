@@ -11,25 +11,17 @@ import {
   listItems,
   loadSourceTrees,
 } from './sources/load.js';
-import { type Installed, loadInstalled, loadSources } from './state.js';
+import { loadInstalled, loadSources } from './state.js';
 import type { Rendering } from './tokens/targets.js';
 import { type ReadableToolbox, toReadOnlyEnvironment } from './toolbox-environment.js';
 
-export interface Inventory {
-  readonly environment: InstallEnvironment;
-  readonly sources: readonly LoadedSource[];
-  readonly installed: Installed;
-  readonly rendering: Rendering;
-}
+export type Inventory = Readonly<ReturnType<typeof loadInventory>>;
 
-export function loadInventory(environment: InstallEnvironment): Inventory {
+export function loadInventory(environment: InstallEnvironment) {
   const { paths, world } = environment;
-  return {
-    environment,
-    sources: loadSourceTrees(loadSources(paths), environment),
-    installed: loadInstalled(paths),
-    rendering: { store: paths.store, home: world.home },
-  };
+  const rendering: Rendering = { store: paths.store, home: world.home };
+  const sources: readonly LoadedSource[] = loadSourceTrees(loadSources(paths), environment);
+  return { environment, sources, installed: loadInstalled(paths), rendering };
 }
 
 export interface ListedItem extends AvailableItem {

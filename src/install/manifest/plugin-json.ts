@@ -20,16 +20,7 @@ import { readHead } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { findPluginNameFault } from './item-name.js';
 
-export interface PluginManifest {
-  /** `agent`: Agent Plugins 1.0, which has fixed places and skills and servers only. */
-  readonly dialect: 'agent' | 'claude';
-  readonly file: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly fields: JsonObject;
-  /** Fields that are not part of the format, and ignored. */
-  readonly unknown: readonly string[];
-}
+export type PluginManifest = ReturnType<typeof toManifest>;
 
 export const AGENT_SCHEMAS = 'https://agent-plugins.org/schemas/';
 const AGENT_SCHEMA = `${AGENT_SCHEMAS}1.0.0/plugin.schema.json`;
@@ -74,20 +65,20 @@ export function readPluginManifest(tree: string, directory: string): PluginManif
   if (fields === undefined) return undefined;
   const { $schema, name } = fields;
   if (typeof $schema === 'string' && $schema.startsWith(AGENT_SCHEMAS)) {
-    const unknown = checkAgentManifest(file, fields);
-    return { ...toManifest('agent', file, fields), unknown };
+    return toManifest('agent', file, fields, checkAgentManifest(file, fields));
   }
   // Without a schema, it is a manifest as in `.claude-plugin`, if it is one of a plugin at all.
   const isPlugin = $schema === undefined && typeof name === 'string' && findPluginNameFault(name) === undefined;
   return isPlugin ? toManifest('claude', file, fields) : undefined;
 }
 
-function toManifest(dialect: PluginManifest['dialect'], file: string, fields: JsonObject): PluginManifest {
+// `agent`: Agent Plugins 1.0, which has fixed places and skills and servers only. Unknown fields are ignored.
+function toManifest(dialect: 'agent' | 'claude', file: string, fields: JsonObject, unknown: readonly string[] = []) {
   const { name, description } = fields;
   if (typeof name !== 'string') throw invalid(file, 'has no name');
   const fault = findPluginNameFault(name);
   if (fault !== undefined) throw invalid(file, `has the name "${quoteOutside(name, 60)}", which ${fault}`);
-  return { dialect, file, name, description: toText(description), fields, unknown: [] };
+  return { dialect, file, name, description: toText(description), fields, unknown };
 }
 
 /** Returns a text that is not empty. */
