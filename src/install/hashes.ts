@@ -18,18 +18,18 @@ export type InstalledHashes = Pick<InstalledItem, 'installedHash' | 'portable' |
 export function hashInstalled(directory: string, rendering: Rendering, installed?: string): InstalledHashes {
   const hash = createTreeHash();
   const portable = createPortableHash(rendering);
-  const digests: Record<string, string> = {};
+  const digests = new Map<string, string>();
   for (const file of listTree(directory)) {
     const bytes = readTreeFile(directory, file.path);
     hash.add(file, bytes);
     portable.add(file, bytes);
-    digests[file.path] = digestFile(bytes, file.executable);
+    digests.set(file.path, digestFile(bytes, file.executable));
   }
   const now = portable.digest();
   return {
     installedHash: hash.digest(),
     portable: installed === undefined ? { installed: now, built: null } : { installed, built: now },
-    digests,
+    digests: Object.fromEntries(digests),
   };
 }
 
