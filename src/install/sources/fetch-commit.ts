@@ -76,7 +76,7 @@ export async function fetchCommit(
   };
   const refs = parseRefs(await listRefs(MAX_REDIRECTS));
   const { ref, commit } = chooseRef(refs, pin, url);
-  const isWhole = commit.length >= 40;
+  const isWhole = ref !== null || commit.length >= 40;
   const shallow = isWhole ? await run([...FETCH, '--depth=1', '--', url, `${ref ?? commit}:${FETCHED}`]) : undefined;
   // Some servers send a single commit only as part of a branch, and none by the beginning of its hash.
   if (shallow?.ok === false && ref !== null) throw gitError(url, 'could not fetch', shallow.stderr);
@@ -128,7 +128,7 @@ function parseRefs(listing: string) {
   return { head, commits };
 }
 
-// The commit may be the beginning of one.
+// Without a ref, the commit may be the beginning of one.
 function chooseRef({ head, commits }: ReturnType<typeof parseRefs>, pin: Pin | null, url: string) {
   if (pin?.to === 'commit') return { ref: null, commit: pin.name };
   const [tag, branch] = [`refs/tags/${pin?.name}`, `refs/heads/${pin?.name}`];
