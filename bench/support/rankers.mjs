@@ -1,8 +1,7 @@
 // What search is measured against: BM25 as it is, BM25 tuned by hand, MiniSearch with its defaults.
 
 import MiniSearch from 'minisearch';
-import { stem } from '../../dist/catalog/search/words.js';
-import { toWords } from '../../dist/catalog/search/words.js';
+import { stem, toWords } from '../../dist/catalog/search/words.js';
 
 const K1 = 1.2;
 const B = 0.75;
