@@ -15,8 +15,6 @@ export interface Lowering {
   readonly strict: boolean;
   /** Converts a model's arguments back for the tool's own schema. Never throws; they are validated later. */
   restore(args: Json): Json;
-  /** Converts a valid input to arguments for the lowered schema. */
-  encode(input: Json): Json;
 }
 
 // The property that contains an input that is not an object.
@@ -31,7 +29,6 @@ export function lower(json: JsonSchema, profile: Profile, { strict = false } = {
     : plain;
   const renames = findRenames(whole, profile.propertyName);
   const described = wrapped ? { properties: { [WRAPPED]: json } } : json;
-  const rename = (value: Json, back: boolean): Json => renameKeys(value, [described], { renames, root: json, back });
   const closed = wrapped || isClosed(json);
   const renamed = renameSchema(whole, renames);
   const root = flattenRoot(renamed, closed);
@@ -48,12 +45,9 @@ export function lower(json: JsonSchema, profile: Profile, { strict = false } = {
         }) as Lowering['schema'],
     strict: codec !== undefined,
     restore: (args) => {
-      const restored = rename(codec?.restore(args) ?? args, true);
+      const given = codec?.restore(args) ?? args;
+      const restored = renameKeys(given, [described], { renames, root: json, back: true });
       return wrapped && isRecord(restored) && Object.hasOwn(restored, WRAPPED) ? (restored[WRAPPED] as Json) : restored;
-    },
-    encode: (input) => {
-      const renamed = rename(wrapped ? { [WRAPPED]: input } : input, false);
-      return codec?.encode(renamed) ?? renamed;
     },
   };
 }

@@ -2,23 +2,14 @@
 
 import { isRecord, type Json } from '../../core/json.js';
 import { jsonType } from '../../core/schema.js';
-import {
-  alternativesOf,
-  arrayCodec,
-  type Codec,
-  type Field,
-  mapCodec,
-  objectCodec,
-  plainCodec,
-  unionCodec,
-} from './codec.js';
+import { alternativesOf, arrayCodec, type Codec, type Field, objectCodec, plainCodec, unionCodec } from './codec.js';
 import type { StrictRules } from './profile.js';
 import { propertyNames } from './property-names.js';
 import { viewObject } from './root.js';
 import { CONSTRAINTS, type Node } from './sanitize.js';
 import { isWithinLimits } from './strict-limits.js';
 
-/** Returns undefined if a valid value could not be encoded. */
+/** Returns undefined if a valid value could not be expressed. */
 export function compileStrict(root: Node, rules: StrictRules): Codec | undefined {
   const names = new Set(propertyNames(root));
   let absentKey = 'left_out';
@@ -59,7 +50,7 @@ function compile(node: Node, options: CompileOptions): Codec | undefined {
       return items && describe(arrayCodec({ type: 'array' }, items), node);
     }
     case 'object':
-      return describe(compileMap(node, options) ?? compileObject(node, options), node);
+      return describe(compileObject(node, options), node);
     default:
       return undefined;
   }
@@ -82,15 +73,6 @@ function compileChoices(node: Node, values: readonly Json[]): Codec | undefined 
   );
 }
 
-function compileMap(node: Node, options: CompileOptions): Codec | undefined {
-  const { properties, additionalProperties: values, anyOf, allOf } = node;
-  const bare = !isRecord(properties) || Object.keys(properties).length === 0;
-  if (!bare || !isRecord(values) || anyOf !== undefined || allOf !== undefined) return undefined;
-  if (node.required !== undefined || node.patternProperties !== undefined) return undefined;
-  const codec = compile(values, options);
-  return codec === undefined ? undefined : mapCodec({}, codec);
-}
-
 function compileObject(node: Node, options: CompileOptions): Codec | undefined {
   const view = viewObject(node, false);
   if (view.open) return undefined;
@@ -108,9 +90,8 @@ function compileObject(node: Node, options: CompileOptions): Codec | undefined {
 function toOptional(codec: Codec, { rules, absentKey }: CompileOptions): Field {
   const { schema } = codec;
   if (rules.optional === 'supported') return { codec, schema };
-  if (!codec.to.has('null')) {
-    return { codec, schema: orElse(schema, { type: 'null' }), absent: null, isAbsent: (value) => value === null };
-  }
+  if (!codec.types.has('null'))
+    return { codec, schema: orElse(schema, { type: 'null' }), isAbsent: (value) => value === null };
   const marker: Node = {
     type: 'object',
     description: 'The parameter is left out.',
@@ -121,7 +102,6 @@ function toOptional(codec: Codec, { rules, absentKey }: CompileOptions): Field {
   return {
     codec,
     schema: orElse(schema, marker),
-    absent: { [absentKey]: true },
     isAbsent: (value) => isRecord(value) && value[absentKey] === true && Object.keys(value).length === 1,
   };
 }

@@ -11,6 +11,7 @@ import type { JsonSchema } from '../../../src/core/schema.js';
 import { createJsonSchema } from '../../../src/schema/json.js';
 import { CORPORA, NO_CORPORA } from '../../support/corpora.js';
 import { SAMPLED, some } from '../../support/effort.js';
+import { encodeArguments } from '../../support/encode-arguments.js';
 import { refusals } from '../../support/provider-rules.js';
 import { specIf } from '../../support/spec.js';
 import { valuesOf } from '../../support/valid-values.js';
@@ -61,7 +62,7 @@ specIf.thorough(
         const accepts = compiled.get(text) ?? ajv.compile(lowering.schema);
         compiled.set(text, accepts);
         for (const value of valid) {
-          const encoded = lowering.encode(value);
+          const encoded = encodeArguments(value, inputSchema, lowering, profile);
           expect({ ...about, encoded, taken: accepts(encoded) }).toEqual({ ...about, encoded, taken: true });
           expect({ ...about, encoded, value: lowering.restore(encoded) }).toEqual({
             ...about,
