@@ -6,7 +6,7 @@ import type { DoorListOptions, Toolbox } from '../../core/toolbox.js';
 import { getAnthropicAdapter, toAnthropicResult, toAnthropicTool } from '../anthropic/convert.js';
 import { getOllamaAdapter, toOllamaResult, toOllamaTool } from '../ollama/convert.js';
 import { getOpenAIAdapter, toChatResult, toChatTool, toResponsesResult, toResponsesTool } from '../openai/convert.js';
-import type { Adapter, ModelCallResult, OfferOptions } from '../shared/adapter.js';
+import type { AdaptedTool, Adapter, ModelCallResult, OfferOptions } from '../shared/adapter.js';
 
 /** A message in the provider's format. */
 export type Message = Readonly<Record<string, unknown>>;
@@ -77,24 +77,116 @@ interface OllamaClient {
 /** A client of one of the SDKs. */
 export type ModelClient = AnthropicClient | OpenAIChatClient | OpenAIResponsesClient | OllamaClient;
 
-const DRIVERS = {
-  anthropic: createAnthropicDriver,
-  openai: createChatDriver,
-  'openai-responses': createResponsesDriver,
-  ollama: createOllamaDriver,
+/** How the API of a provider is used. */
+interface Api<Client> {
+  getAdapter(toolbox: Toolbox, options: OfferOptions): Adapter;
+  send(client: Client, request: ModelRequest, tools: readonly AdaptedTool[]): Promise<ModelReply>;
+  toResult(call: ModelCall, result: ModelCallResult): object;
+  /** Returns the messages with the results of one reply; each result is a message by default. */
+  toMessages?(results: readonly object[]): readonly Message[];
+}
+
+const ANTHROPIC: Api<AnthropicClient> = {
+  getAdapter: getAnthropicAdapter,
+  async send(client, request, tools) {
+    const { system, messages, signal } = request;
+    // The API requires a limit.
+    const limits = { max_tokens: request.maxTokens ?? 4096 };
+    const conversation = { messages, ...(system === '' ? {} : { system }) };
+    const body = toBody(limits, request, tools.map(toAnthropicTool), conversation);
+    const { content, stop_reason: reason } = (await client.messages.create(body, { signal } as never)) as {
+      readonly stop_reason?: string | null;
+      readonly content: readonly Message[];
+    };
+    const uses = content.filter((block) => block.type === 'tool_use');
+    return {
+      messages: [{ role: 'assistant', content }],
+      calls: uses.map(({ id, name, input }) => ({ id: String(id), name: String(name), args: input })),
+      text: textOf(content, 'text'),
+      cutOff: cutOffBy(reason),
+      paused: reason === 'pause_turn',
+    };
+  },
+  toResult: ({ id }, result) => toAnthropicResult(id, result),
+  toMessages: (results) => [{ role: 'user', content: results }],
 };
 
+const OPENAI: Api<OpenAIChatClient> = {
+  getAdapter: getOpenAIAdapter,
+  async send(client, request, tools) {
+    const limits = { max_completion_tokens: request.maxTokens };
+    const body = toBody(limits, request, tools.map(toChatTool), { messages: withSystem(request) });
+    const { signal } = request;
+    const { choices } = (await client.chat.completions.create(body, { signal } as never)) as {
+      readonly choices: readonly { readonly finish_reason?: string | null; readonly message: ChatMessage }[];
+    };
+    return toChatReply(choices[0]!.message, choices[0]!.finish_reason);
+  },
+  toResult: ({ id }, result) => toChatResult(id, result),
+};
+
+const OPENAI_RESPONSES: Api<OpenAIResponsesClient> = {
+  getAdapter: getOpenAIAdapter,
+  async send(client, request, tools) {
+    const { system, messages: input, signal } = request;
+    const limits = { max_output_tokens: request.maxTokens };
+    const conversation = { input, ...(system === '' ? {} : { instructions: system }) };
+    const body = toBody(limits, request, tools.map(toResponsesTool), conversation);
+    const { output, status } = (await client.responses.create(body, { signal } as never)) as {
+      readonly status?: string;
+      readonly output: readonly Message[];
+    };
+    const called = output.filter((item) => item.type === 'function_call');
+    const contents = output.flatMap(({ type, content }) =>
+      type === 'message' && Array.isArray(content) ? (content as readonly Message[]) : [],
+    );
+    return {
+      // All items are sent back, since a reasoning item belongs to the call that follows it.
+      messages: output,
+      calls: called.map(({ call_id, name, arguments: args }) => ({ id: String(call_id), name: String(name), args })),
+      text: textOf(contents, 'output_text'),
+      cutOff: cutOffBy(status),
+    };
+  },
+  toResult: ({ id }, result) => toResponsesResult(id, result),
+};
+
+const OLLAMA: Api<OllamaClient> = {
+  getAdapter: getOllamaAdapter,
+  async send(client, request, tools) {
+    const limits = { options: request.maxTokens === undefined ? undefined : { num_predict: request.maxTokens } };
+    const body = toBody(limits, request, tools.map(toOllamaTool), { messages: withSystem(request) });
+    const { message, done_reason: reason } = (await client.chat(body)) as {
+      readonly done_reason?: string;
+      readonly message: ChatMessage;
+    };
+    return toChatReply(message, reason);
+  },
+  toResult: ({ name }, result) => toOllamaResult(name, result),
+};
+
+const APIS = { anthropic: ANTHROPIC, openai: OPENAI, 'openai-responses': OPENAI_RESPONSES, ollama: OLLAMA };
+
 /** The API that a client speaks. */
-export type Provider = keyof typeof DRIVERS;
+export type Provider = keyof typeof APIS;
 
 /** Chooses the driver for a client, by its provider or its methods. */
 export function createDriver(
   client: ModelClient,
   provider: Provider | undefined,
   toolbox: Toolbox,
-  options: DriverOptions,
+  { decideMode, ...options }: DriverOptions,
 ): Driver {
-  return DRIVERS[provider ?? detect(client)](client as never, toolbox, options);
+  const { getAdapter, send, toResult, toMessages } = APIS[provider ?? detect(client)] as Api<ModelClient>;
+  const adapter = getAdapter(toolbox, options);
+  return {
+    adapter,
+    send: async (request) => send(client, request, await adapter.list(decideMode)),
+    toMessages(calls, all) {
+      const results = all.map((result, index) => toResult(calls[index]!, result));
+      return toMessages?.(results) ?? (results as Message[]);
+    },
+  };
 }
 
 function detect(client: ModelClient): Provider {
@@ -124,36 +216,6 @@ function textOf(parts: readonly Message[], type: string): string {
   return parts.map((part) => (part.type === type ? part.text : '')).join('');
 }
 
-function createAnthropicDriver(client: AnthropicClient, toolbox: Toolbox, options: DriverOptions): Driver {
-  const adapter = getAnthropicAdapter(toolbox, options);
-  return {
-    adapter,
-    async send(request) {
-      const { system, messages, signal } = request;
-      // The API requires a limit.
-      const limits = { max_tokens: request.maxTokens ?? 4096 };
-      const conversation = { messages, ...(system === '' ? {} : { system }) };
-      const tools = (await adapter.list(options.decideMode)).map(toAnthropicTool);
-      const body = toBody(limits, request, tools, conversation);
-      const { content, stop_reason: reason } = (await client.messages.create(body, { signal } as never)) as {
-        readonly stop_reason?: string | null;
-        readonly content: readonly Message[];
-      };
-      const uses = content.filter((block) => block.type === 'tool_use');
-      return {
-        messages: [{ role: 'assistant', content }],
-        calls: uses.map(({ id, name, input }) => ({ id: String(id), name: String(name), args: input })),
-        text: textOf(content, 'text'),
-        cutOff: cutOffBy(reason),
-        paused: reason === 'pause_turn',
-      };
-    },
-    toMessages: (calls, results) => [
-      { role: 'user', content: results.map((result, index) => toAnthropicResult(calls[index]!.id, result)) },
-    ],
-  };
-}
-
 interface ChatMessage extends Message {
   readonly content?: string | null;
   readonly tool_calls?: readonly {
@@ -170,73 +232,4 @@ function toChatReply(message: ChatMessage, reason: string | null | undefined): M
     args: called?.arguments ?? '',
   }));
   return { messages: [message], calls, text: message.content ?? '', cutOff: cutOffBy(reason) };
-}
-
-function createChatDriver(client: OpenAIChatClient, toolbox: Toolbox, options: DriverOptions): Driver {
-  const adapter = getOpenAIAdapter(toolbox, options);
-  return {
-    adapter,
-    async send(request) {
-      const limits = { max_completion_tokens: request.maxTokens };
-      const conversation = { messages: withSystem(request) };
-      const tools = (await adapter.list(options.decideMode)).map(toChatTool);
-      const body = toBody(limits, request, tools, conversation);
-      const { signal } = request;
-      const { choices } = (await client.chat.completions.create(body, { signal } as never)) as {
-        readonly choices: readonly { readonly finish_reason?: string | null; readonly message: ChatMessage }[];
-      };
-      return toChatReply(choices[0]!.message, choices[0]!.finish_reason);
-    },
-    toMessages: (calls, results) => results.map((result, index) => ({ ...toChatResult(calls[index]!.id, result) })),
-  };
-}
-
-function createResponsesDriver(client: OpenAIResponsesClient, toolbox: Toolbox, options: DriverOptions): Driver {
-  const adapter = getOpenAIAdapter(toolbox, options);
-  return {
-    adapter,
-    async send(request) {
-      const { system, messages: input, signal } = request;
-      const limits = { max_output_tokens: request.maxTokens };
-      const conversation = { input, ...(system === '' ? {} : { instructions: system }) };
-      const tools = (await adapter.list(options.decideMode)).map(toResponsesTool);
-      const body = toBody(limits, request, tools, conversation);
-      const { output, status } = (await client.responses.create(body, { signal } as never)) as {
-        readonly status?: string;
-        readonly output: readonly Message[];
-      };
-      const called = output.filter((item) => item.type === 'function_call');
-      const contents = output.flatMap(({ type, content }) =>
-        type === 'message' && Array.isArray(content) ? (content as readonly Message[]) : [],
-      );
-      return {
-        // All items are sent back, since a reasoning item belongs to the call that follows it.
-        messages: output,
-        calls: called.map(({ call_id, name, arguments: args }) => ({ id: String(call_id), name: String(name), args })),
-        text: textOf(contents, 'output_text'),
-        cutOff: cutOffBy(status),
-      };
-    },
-    toMessages: (calls, results) =>
-      results.map((result, index) => ({ ...toResponsesResult(calls[index]!.id, result) })),
-  };
-}
-
-function createOllamaDriver(client: OllamaClient, toolbox: Toolbox, options: DriverOptions): Driver {
-  const adapter = getOllamaAdapter(toolbox, options);
-  return {
-    adapter,
-    async send(request) {
-      const limits = { options: request.maxTokens === undefined ? undefined : { num_predict: request.maxTokens } };
-      const conversation = { messages: withSystem(request) };
-      const tools = (await adapter.list(options.decideMode)).map(toOllamaTool);
-      const body = toBody(limits, request, tools, conversation);
-      const { message, done_reason: reason } = (await client.chat(body)) as {
-        readonly done_reason?: string;
-        readonly message: ChatMessage;
-      };
-      return toChatReply(message, reason);
-    },
-    toMessages: (calls, results) => results.map((result, index) => ({ ...toOllamaResult(calls[index]!.name, result) })),
-  };
 }

@@ -1,5 +1,6 @@
 // Runs a model until it calls a terminal tool, calls no tool, or reaches the maximum number of turns (SDK-3).
 
+import { deferred, onAbort } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { ToolResult } from '../../core/result.js';
 import type { Toolbox } from '../../core/toolbox.js';
@@ -152,13 +153,10 @@ function notRun(reason: string): ToolResult {
 // Resolves to undefined when the signal is aborted, also if the client ignores it.
 async function untilAborted<T>(send: () => Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   if (signal?.aborted) return undefined;
-  let onAbort = (): void => {};
-  const aborted = new Promise<undefined>((resolve) => {
-    onAbort = () => resolve(undefined);
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
+  const aborted = deferred<undefined>();
+  const release = signal && onAbort(signal, () => aborted.resolve(undefined));
   try {
-    return await Promise.race([send(), aborted]);
+    return await Promise.race([send(), aborted.promise]);
   } catch (error) {
     if (signal?.aborted) return undefined;
     throw new ToolError('unavailable', `the request to the model failed: ${(error as Error).message}`, {
@@ -166,6 +164,6 @@ async function untilAborted<T>(send: () => Promise<T>, signal: AbortSignal | und
       cause: error,
     });
   } finally {
-    signal?.removeEventListener('abort', onAbort);
+    release?.();
   }
 }
