@@ -1,7 +1,6 @@
 // Reads and collects the output of a process, with one cap over both streams, in memory or spilled to a result store.
 
 import type { ChildProcess } from 'node:child_process';
-import type { Readable } from 'node:stream';
 import { nextTurn } from '../core/async.js';
 import type { Spill } from '../core/executor.js';
 import type { World } from '../core/snapshot.js';
@@ -15,17 +14,27 @@ const DRAIN_LIMIT_MS = { exit: 1000, timeout: 1000, cancelled: 50, capped: 50 } 
 
 /** The progress of reading both streams. */
 interface ReadState {
-  /** Chunks that the receiver has not processed yet. */
+  /** Streams whose receiver has not processed a chunk yet. */
   held: number;
   lastOutput: number;
 }
 
-/** Reads both streams. A stream is paused while the promise of its receiver is pending. */
+/** Reads both streams. A stream is not read while the promise of its receiver is pending. */
 export function readOutput(child: ChildProcess, receive: Receive, world: World) {
   const state: ReadState = { held: 0, lastOutput: world.monotonic() };
-  const read = (from: 'stdout' | 'stderr'): Promise<void> =>
-    readStream(child[from]!, state, world, (chunk) => receive(chunk, from));
-  const closed = Promise.all([read('stdout'), read('stderr')]);
+  const read = async (from: 'stdout' | 'stderr'): Promise<void> => {
+    for await (const chunk of child[from]!) {
+      state.lastOutput = world.monotonic();
+      const wait = receive(chunk as Buffer, from);
+      if (wait === undefined) continue;
+      state.held++;
+      await wait.catch(() => {});
+      state.held--;
+      state.lastOutput = world.monotonic();
+    }
+  };
+  // A stream that is destroyed before its end throws.
+  const closed = Promise.allSettled([read('stdout'), read('stderr')]);
   return {
     /**
      * Resolves when both streams are closed, nothing came for a while, the limit is reached, or on `stopped`. The
@@ -34,42 +43,6 @@ export function readOutput(child: ChildProcess, receive: Receive, world: World) 
     drained: (ending: ProcessOutcome['ending'], stopped: Promise<void>): Promise<void> =>
       drain(ending, Promise.race([closed, stopped]), state, world),
   };
-}
-
-function readStream(
-  stream: Readable,
-  state: ReadState,
-  world: World,
-  receive: (chunk: Buffer) => void | Promise<void>,
-): Promise<void> {
-  let last: Promise<void> | undefined;
-  const hold = (wait: Promise<void>): void => {
-    state.held++;
-    stream.pause();
-    const mine = wait
-      .catch(() => {})
-      .then(() => {
-        state.held--;
-        state.lastOutput = world.monotonic();
-        if (last !== mine) return;
-        last = undefined;
-        stream.resume();
-      });
-    last = mine;
-  };
-  return new Promise((resolve) => {
-    stream.on('data', (chunk: Buffer) => {
-      state.lastOutput = world.monotonic();
-      const wait = receive(chunk);
-      if (wait !== undefined) hold(wait);
-    });
-    // A stream without output may be closed before the launcher of its process is gone.
-    if (stream.closed) resolve();
-    stream.once('close', () => {
-      if (last === undefined) resolve();
-      else last.then(resolve);
-    });
-  });
 }
 
 async function drain(
@@ -140,8 +113,8 @@ export function createOutput(request: ProcessRequest, onExceeded: () => void) {
 }
 
 /**
- * Returns a function that calls others one after the other, immediately if none is pending. Pausing a stream is not
- * enough, because Node resumes it when its process exits.
+ * Returns a function that calls others one after the other, immediately if none is pending: a helper passes on more output
+ * before it learns that it has to wait.
  */
 function createQueue(): (act: () => void | Promise<void>) => void | Promise<void> {
   let last: Promise<void> | undefined;
