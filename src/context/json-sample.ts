@@ -1,5 +1,6 @@
 // Reads the beginnings of the arrays and objects in large JSON text, for its shape.
 
+import { orNothing } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import { endOfText } from '../core/json-size.js';
 
@@ -14,13 +15,11 @@ const MAX_VALUES = 5000;
  */
 export function sampleJson(text: string): Json | undefined {
   const reader = { text, at: 0, values: 0 };
-  try {
+  return orNothing(() => {
     const value = readValue(reader, 0);
     skipBlanks(reader);
     return reader.at === text.length ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 interface Reader {

@@ -9,12 +9,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the home directory; an empty or relative `HOME` is none. `ofSystem` is used if it is unset. */
 export function findHome({ HOME }: Environment, ofSystem: () => string): string | undefined {
-  try {
-    const home = HOME ?? ofSystem();
-    return isFixed(home) ? resolve(home) : undefined;
-  } catch {
-    return undefined;
-  }
+  const home = HOME ?? orNothing(ofSystem);
+  return home !== undefined && isFixed(home) ? resolve(home) : undefined;
 }
 
 const IN_HOME = /^~(?=\/|$)/;

@@ -3,7 +3,7 @@
 import { renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pause } from '../core/async.js';
-import { systemReason, ToolError } from '../core/error.js';
+import { orNothing, systemReason, ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { loadCrypto } from './digest.js';
 import { namesIn } from './list.js';
@@ -41,11 +41,8 @@ export async function withLock<T>(directory: string, context: LockContext, work:
   } finally {
     removeFile(mine);
     firstAlive(directory, contenders(directory));
-    try {
-      rmdirSync(directory);
-    } catch {
-      // Another process is waiting.
-    }
+    // Unless another process is waiting.
+    orNothing(() => rmdirSync(directory));
   }
 }
 

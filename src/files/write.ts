@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { orNothing } from '../core/error.js';
 import { loadCrypto } from './digest.js';
 import { namesIn } from './list.js';
 import { makeDirectory } from './make-directory.js';
@@ -49,11 +50,8 @@ export function writeFileAtomic(path: string, data: string | Uint8Array, options
     if (keepExisting) linkOnce(temporary, path);
     else renameSync(temporary, path);
   } catch (error) {
-    try {
-      unlinkSync(temporary);
-    } catch {
-      // Not created, or already renamed.
-    }
+    // It may not have been created, or be renamed already.
+    orNothing(() => unlinkSync(temporary));
     throw toFileError(error, 'write', path);
   }
   if (durable) syncDirectory(directory);
@@ -126,11 +124,6 @@ const visited = new Set<string>();
 function removeAbandoned(directory: string): void {
   if (visited.has(directory)) return;
   visited.add(directory);
-  for (const path of findAbandoned(directory)) {
-    try {
-      unlinkSync(path);
-    } catch {
-      // Removed by another process.
-    }
-  }
+  // Another process may remove them, too.
+  for (const path of findAbandoned(directory)) orNothing(() => unlinkSync(path));
 }

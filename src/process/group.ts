@@ -3,6 +3,7 @@
 import { openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pause } from '../core/async.js';
+import { orNothing } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { hasOpen, listProcesses, readProc, readProcLink } from './proc.js';
 
@@ -32,20 +33,14 @@ let isHost = false;
 export function markHost(platform: string): void {
   if (isHost || platform !== 'linux') return;
   isHost = true;
-  try {
-    openSync(`/proc/self/${HOST_FILE}`, 'r');
-  } catch {
-    // A kernel without user namespaces: only marks in environments are found.
-  }
+  // A kernel without user namespaces has none: only marks in environments are found.
+  orNothing(() => openSync(`/proc/self/${HOST_FILE}`, 'r'));
 }
 
 /** Sends a signal to a process group, if it still exists. */
 export function signalGroup(leader: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-leader, signal);
-  } catch {
-    // ESRCH: the group is empty. EPERM: its processes changed their user and cannot be signalled.
-  }
+  // ESRCH: the group is empty. EPERM: its processes changed their user and cannot be signalled.
+  orNothing(() => process.kill(-leader, signal));
 }
 
 /** Whether a group still has processes. */
@@ -175,9 +170,6 @@ function findHolders(name: string, suspects: readonly number[]): number[] {
 }
 
 function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // Already exited.
-  }
+  // It may have exited.
+  orNothing(() => process.kill(pid, 'SIGKILL'));
 }

@@ -87,7 +87,9 @@ function digestProgram(file: string, { world, wieldHome }: ProgramContext): stri
   const digest = `sha256 ${hashed.digest}`;
   if (!isSettled(hashed.identity, world.now())) return digest;
   known.set(file, { identity: hashed.identity, digest });
-  if (kept !== undefined && stored === undefined && sameIdentity(hashed.identity, identity)) keep(kept, hashed.digest);
+  // Hashed again by the next process if it cannot be written.
+  if (kept !== undefined && stored === undefined && sameIdentity(hashed.identity, identity))
+    orNothing(() => writeFileAtomic(kept, hashed.digest));
   return digest;
 }
 
@@ -99,11 +101,4 @@ function formatState({ device, inode, size, changedMs, mode }: FileIdentity): st
 function readKept(path: string): string | undefined {
   const text = orNothing(() => readStateFile(path, 64));
   return text !== undefined && SHA256.test(text) ? text : undefined;
-}
-
-// Hashed again by the next process if it cannot be written.
-function keep(path: string, digest: string): void {
-  try {
-    writeFileAtomic(path, digest);
-  } catch {}
 }

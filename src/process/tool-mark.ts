@@ -1,5 +1,6 @@
 // The mark of every process that a tool started: a limit that it inherits, and cannot raise again (A44).
 
+import { orNothing } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { findLimiter, searchPath } from './environment.js';
 import { isProcFile, readProc } from './proc.js';
@@ -13,13 +14,11 @@ const UNMARKED = /^Max file locks +\S+ +(?:unlimited|[1-9]\d*) /m;
 /** Whether a process was started by a tool; undefined if it is gone, or the system does not show its limits. */
 export function hasToolMark(pid: number | 'self'): boolean | undefined {
   const file = `/proc/${pid}/limits`;
-  try {
+  return orNothing(() => {
     if (!isProcFile(file)) return true;
     const limits = readProc(file);
     return limits === undefined ? undefined : !UNMARKED.test(limits);
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /** A command that marks itself, then becomes another one. Undefined if children inherit the mark, or cannot have it. */

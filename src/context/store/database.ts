@@ -148,11 +148,8 @@ async function inTransaction<T>(db: Database, work: (db: Database) => T | Promis
     db.exec('COMMIT');
     return result;
   } catch (error) {
-    try {
-      db.exec('ROLLBACK');
-    } catch {
-      // SQLite has rolled back by itself, as it does on a full disk; the first error is the reason.
-    }
+    // On a full disk SQLite has rolled back by itself; the first error is the reason.
+    orNothing(() => db.exec('ROLLBACK'));
     throw error;
   }
 }

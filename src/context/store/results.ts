@@ -2,6 +2,7 @@
 
 import { closeSync, fstatSync, openSync, readSync, unlinkSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import { converted, type Infer, object, optional, string, strings, table } from '../../core/shape.js';
 import type { FinishedResult, Handle, ResultStore, ResultWriter, StoredResult } from '../../core/store.js';
 import { digestParts, loadCrypto } from '../../files/digest.js';
@@ -104,7 +105,7 @@ export function copyResult({ directory }: ResultFiles, id: string, owner: string
   createStateDirectory(directory());
   const file = join(directory(), id);
   // Of a process that was killed: with its metadata it would have been opened.
-  unlinkQuietly(file);
+  removeQuietly(file);
   return createWriter(file, id, owner);
 }
 
@@ -138,7 +139,7 @@ function createWriter(file: string, id: string, session: string): ResultWriter {
   };
   const discard = (): void => {
     close();
-    unlinkQuietly(file);
+    removeQuietly(file);
   };
   return {
     write(chunk) {
@@ -207,14 +208,10 @@ function readEntries(directory: string): Entry[] {
 }
 
 function removeEntry(directory: string, id: string): void {
-  unlinkQuietly(join(directory, id + METADATA));
-  unlinkQuietly(join(directory, id));
+  for (const name of [id + METADATA, id]) removeQuietly(join(directory, name));
 }
 
-function unlinkQuietly(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // Another process may have removed it.
-  }
+// Another process may remove it, too.
+function removeQuietly(path: string): void {
+  orNothing(() => unlinkSync(path));
 }

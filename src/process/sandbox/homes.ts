@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import { words } from '../../core/text.js';
 import { entriesOf, namesIn } from '../../files/list.js';
 import { readHead, statOrNothing } from '../../files/read.js';
@@ -23,16 +24,12 @@ export function findHomes(home: string | undefined): readonly string[] {
 }
 
 const accountHomes = createDirectoryCache((): readonly string[] => {
-  try {
-    const accounts = readFileSync(ACCOUNTS, 'utf8').split('\n');
-    return accounts.flatMap((line) => {
-      const [, , uid, , , home = ''] = line.split(':');
-      const isUser = uid === '0' || (Number(uid) >= FIRST_USER && Number(uid) < NOBODY);
-      return isUser && isAbsolute(home) ? [home] : [];
-    });
-  } catch {
-    return [];
-  }
+  const accounts = orNothing(() => readFileSync(ACCOUNTS, 'utf8')) ?? '';
+  return accounts.split('\n').flatMap((line) => {
+    const [, , uid, , , home = ''] = line.split(':');
+    const isUser = uid === '0' || (Number(uid) >= FIRST_USER && Number(uid) < NOBODY);
+    return isUser && isAbsolute(home) ? [home] : [];
+  });
 });
 
 // Programs that users install in their home, without the settings and credentials beside them.

@@ -2,6 +2,7 @@
 
 import { accessSync, constants } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import type { SandboxAccess } from '../../core/sandbox.js';
 import { entriesOf } from '../../files/list.js';
 import { statOrNothing } from '../../files/read.js';
@@ -76,12 +77,10 @@ export function landlockLauncher(options: LandlockOptions): string[] | undefined
 function willBeDirectory(path: string, { write }: Profile): boolean | undefined {
   const named = write === 'all' ? undefined : write.find((one) => one === path || one === `${path}/`);
   if (named === undefined) return undefined;
-  try {
+  return orNothing(() => {
     accessSync(dirname(path), constants.W_OK);
     return named.endsWith('/');
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 // Returns the largest paths below a root that contain nothing hidden. A rule for a link would allow what it leads to.

@@ -2,7 +2,7 @@
 
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import type { SandboxPlan } from '../../core/sandbox.js';
 import { lstatOrNothing, statOrNothing } from '../../files/read.js';
 import { removeTree } from '../../files/remove.js';
@@ -26,14 +26,15 @@ export function prepareSandbox({ prepare, remember = [], filter, temporary, read
     createStateDirectory(dirname(file));
     writeFileAtomic(file, text, { mode: 0o600 });
   }
+  // Another call may have created them meanwhile. What cannot be created cannot be written, and the process will say so.
   const [hiddenFile, ...writable] = prepare;
   if (hiddenFile !== undefined && lstatOrNothing(hiddenFile) === undefined) {
     createStateDirectory(dirname(hiddenFile));
-    create(() => writeFileSync(hiddenFile, '', { mode: 0, flag: 'wx' }));
+    orNothing(() => writeFileSync(hiddenFile, '', { mode: 0, flag: 'wx' }));
   }
   for (const path of writable) {
     if (lstatOrNothing(path) !== undefined || statOrNothing(dirname(path))?.isDirectory() !== true) continue;
-    create(() => (path.endsWith('/') ? mkdirSync(path) : writeFileSync(path, '', { flag: 'wx' })));
+    orNothing(() => (path.endsWith('/') ? mkdirSync(path) : writeFileSync(path, '', { flag: 'wx' })));
   }
 }
 
@@ -59,13 +60,6 @@ function assertPlanned(path: string): void {
     hint: 'check what replaced it, and call the tool again',
     data: { path: plain },
   });
-}
-
-// Another call may have created it meanwhile. What cannot be created cannot be written, and the process will say so.
-function create(make: () => void): void {
-  try {
-    make();
-  } catch {}
 }
 
 /** Returns the sandbox with files that can be read as well. */

@@ -81,9 +81,5 @@ export async function readVersion(program: string, world: World): Promise<string
 async function run(argv: readonly string[], world: World, filter?: string) {
   const environment = { PATH: searchPath(world).join(':') };
   const limits = { stdin: '', timeoutMs: PROBE_MS, outputBytes: 4096 };
-  try {
-    return await runProcess({ argv, filter, cwd: '/', environment, ...limits }, world);
-  } catch {
-    return undefined;
-  }
+  return runProcess({ argv, filter, cwd: '/', environment, ...limits }, world).catch(() => undefined);
 }
