@@ -244,47 +244,46 @@ async function peek(stream: Readable): Promise<string> {
 
 function ignore(): void {}
 
-type Failed = (reason: string, hint: string) => ToolError;
-
-// The system reports a missing program, interpreter or directory by the same code.
-function notFound(binary: string, cwd: string, failed: Failed): ToolError {
-  if (!existsSync(cwd)) return failed(`directory not found: ${cwd}`, 'create it, or choose another one');
-  if (!binary.includes('/')) return failed('not on PATH', 'install it, or write its full path');
-  if (!existsSync(resolvePath(cwd, binary))) return failed('file not found', 'check the path');
-  return failed('interpreter not found', 'check its first line');
+/** Returns `exec_failed` for an error of the system. */
+function toStartError({ argv, cwd }: Pick<ProcessRequest, 'argv' | 'cwd'>, error: NodeJS.ErrnoException): ToolError {
+  const binary = argv[0]!;
+  const { code = null } = error;
+  const [reason, hint] = explain(binary, cwd, error);
+  return new ToolError('exec_failed', `cannot start ${binary}: ${reason}`, {
+    hint,
+    data: { errno: code, binary },
+    cause: error,
+  });
 }
 
-/** Returns `exec_failed` for an error of the system. */
-function toStartError(request: Pick<ProcessRequest, 'argv' | 'cwd'>, error: NodeJS.ErrnoException): ToolError {
-  const binary = request.argv[0]!;
-  const failed: Failed = (reason, hint) =>
-    new ToolError('exec_failed', `cannot start ${binary}: ${reason}`, {
-      hint,
-      data: { errno: error.code ?? null, binary },
-      cause: error,
-    });
-  switch (error.code) {
+function explain(binary: string, cwd: string, { code, message }: NodeJS.ErrnoException): readonly [string, string] {
+  switch (code) {
     case 'ENOENT':
-      return notFound(binary, request.cwd, failed);
+      return explainMissing(binary, cwd);
     case 'EACCES':
-      return failed('permission denied', `run: chmod +x ${binary}  (its file system must also allow running programs)`);
+      return ['permission denied', `run: chmod +x ${binary}  (its file system must also allow running programs)`];
     case 'E2BIG':
-      return failed('arguments and environment are too long', 'pass large values on stdin or in a file');
+      return ['arguments and environment are too long', 'pass large values on stdin or in a file'];
     case 'ENOEXEC':
-      return failed('not an executable format', 'check its first line');
+      return ['not an executable format', 'check its first line'];
     case 'ELOOP':
-      return failed('its interpreter is a script that leads back to itself', 'use a program in its first line');
+      return ['its interpreter is a script that leads back to itself', 'use a program in its first line'];
     case 'ETXTBSY':
-      return failed('another process is writing to it', 'call again when the write is done');
+      return ['another process is writing to it', 'call again when the write is done'];
     case 'EAGAIN':
     case 'EMFILE':
     case 'ENFILE':
     case 'ENOMEM':
-      return failed(
-        `the system is out of processes, files or memory (${error.code})`,
-        'call again when less is running',
-      );
+      return [`the system is out of processes, files or memory (${code})`, 'call again when less is running'];
     default:
-      return failed(error.message, 'run it by hand to see what is wrong');
+      return [message, 'run it by hand to see what is wrong'];
   }
+}
+
+// The system reports a missing program, interpreter or directory by the same code.
+function explainMissing(binary: string, cwd: string): readonly [string, string] {
+  if (!existsSync(cwd)) return [`directory not found: ${cwd}`, 'create it, or choose another one'];
+  if (!binary.includes('/')) return ['not on PATH', 'install it, or write its full path'];
+  if (!existsSync(resolvePath(cwd, binary))) return ['file not found', 'check the path'];
+  return ['interpreter not found', 'check its first line'];
 }
