@@ -118,23 +118,29 @@ function openStore(file: string): Database {
 
 // SQLite ignores the busy timeout here while another process creates the database.
 function enableWal(db: Database): void {
+  const isFree = createAttempts(db, 'PRAGMA journal_mode = WAL');
+  while (!isFree()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+}
+
+// Returns a function that runs a statement; it returns false if the database is busy, and throws if it is for too long.
+function createAttempts(db: Database, sql: string): () => boolean {
   const [started] = process.hrtime();
-  for (;;) {
+  return () => {
     try {
-      db.exec('PRAGMA journal_mode = WAL');
-      return;
+      db.exec(sql);
+      return true;
     } catch (error) {
       if (!isBusy(error) || process.hrtime()[0] - started > WRITE_LOCK_SECONDS) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+      return false;
     }
-  }
+  };
 }
 
 function schemaVersion(db: Database): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
 }
 
-// Without a busy timeout, which would block the event loop; `begin` retries instead.
+// Without a busy timeout, which would block the event loop.
 function openWriter(file: string): Database {
   const db = openStore(file);
   db.exec('PRAGMA busy_timeout = 0');
@@ -142,7 +148,8 @@ function openWriter(file: string): Database {
 }
 
 async function inTransaction<T>(db: Database, work: (db: Database) => T | Promise<T>): Promise<T> {
-  await begin(db);
+  const isBegun = createAttempts(db, 'BEGIN IMMEDIATE');
+  while (!isBegun()) await pause(1 + Math.random() * RETRY_MS);
   try {
     const result = await work(db);
     db.exec('COMMIT');
@@ -151,19 +158,6 @@ async function inTransaction<T>(db: Database, work: (db: Database) => T | Promis
     // On a full disk SQLite has rolled back by itself; the first error is the reason.
     orNothing(() => db.exec('ROLLBACK'));
     throw error;
-  }
-}
-
-async function begin(db: Database): Promise<void> {
-  const [started] = process.hrtime();
-  for (;;) {
-    try {
-      db.exec('BEGIN IMMEDIATE');
-      return;
-    } catch (error) {
-      if (!isBusy(error) || process.hrtime()[0] - started > WRITE_LOCK_SECONDS) throw error;
-      await pause(1 + Math.random() * RETRY_MS);
-    }
   }
 }
 
