@@ -335,7 +335,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
   const remoteSkills = upstreams.format.skills;
   const builtin = createBuiltins({
     workspace,
-    queries: { world, entry: () => findEntry('query/main.cjs'), beforeRun: files.beforeRun },
+    queries: { world, beforeRun: files.beforeRun },
     catalog: () => catalog,
     references: () => references,
     search: () => search,

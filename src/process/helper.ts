@@ -3,6 +3,7 @@
 import { deferred } from '../core/async.js';
 import type { World } from '../core/snapshot.js';
 import { settlesWithin } from '../core/time-limit.js';
+import { findEntry } from './entry.js';
 import { markHost } from './group.js';
 import { type Connection, connect } from './helper-connection.js';
 
@@ -14,42 +15,32 @@ export interface ProcessHelper {
   close(): void;
 }
 
-export interface HelperOptions {
-  readonly world: World;
-  /** Returns the path of the program. */
-  readonly entry: () => string;
-}
-
 // Starts that never became ready; after that many, processes are started here.
 const MAX_FAILED = 3;
 const READY_MS = 3000;
 
 /** Creates a helper that is not started yet. Linux only, where a process can read the descriptors of another. */
-export function createHelper({ world, entry }: HelperOptions): ProcessHelper {
+export function createHelper(world: World): ProcessHelper {
   let current: Promise<Connection> | undefined;
   let failed = 0;
   let isClosed = world.platform !== 'linux';
   let settled = deferred<void>();
-  const begin = async (): Promise<Connection> => {
-    const onReady = (): void => {
-      failed = 0;
-      settled.resolve();
-    };
-    const onEnd = (): void => {
-      current = undefined;
-      settled.resolve();
-    };
-    return connect(entry(), world, { onReady, onEnd }, failed === 1);
+  const onReady = (): void => {
+    failed = 0;
+    settled.resolve();
+  };
+  const onEnd = (): void => {
+    current = undefined;
+    settled.resolve();
   };
   const start = (): void => {
     if (isClosed || current !== undefined || failed >= MAX_FAILED) return;
     failed++;
     settled = deferred<void>();
     markHost(world.platform);
-    current = begin();
+    current = connect(findEntry('helper/main.cjs'), world, { onReady, onEnd }, failed === 1);
     current.catch((error: Error) => {
-      current = undefined;
-      settled.resolve();
+      onEnd();
       world.debug(`the helper process was not started: ${error.message}`);
     });
   };

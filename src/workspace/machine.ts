@@ -9,7 +9,6 @@ import type { World } from '../core/snapshot.js';
 import { findHome, findWieldHome } from '../files/home.js';
 import { checkStateDirectory } from '../files/state.js';
 import { isStartedByTool } from '../process/ancestry.js';
-import { findEntry } from '../process/entry.js';
 import { createHelper, type ProcessHelper } from '../process/helper.js';
 
 export interface ToolboxMachine {
@@ -42,7 +41,7 @@ export function createMachine(options: CreateWorldOptions, secrets: KnownSecrets
     world,
     wieldHome,
     secrets,
-    helper: createHelper({ world, entry: () => findEntry('helper/main.cjs') }),
+    helper: createHelper(world),
     get insideCall() {
       insideCall ??= isStartedByTool(world.env, world.platform);
       return insideCall;

@@ -4,14 +4,13 @@ import { createSemaphore } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { World } from '../../core/snapshot.js';
 import { formatBytes, formatDuration, quoteOutside } from '../../core/text.js';
+import { findEntry } from '../../process/entry.js';
 import { findLimiter, limitLauncher, searchPath } from '../../process/environment.js';
 import type { ProcessOutcome } from '../../process/request.js';
 import { runProcess } from '../../process/spawn.js';
 
 export interface QueryOptions {
   readonly world: World;
-  /** Path of the query program. */
-  readonly entry: () => string;
   /** Called before each process start. */
   readonly beforeRun?: () => void;
 }
@@ -64,7 +63,7 @@ function heapMegabytes(size: number): number {
   return Math.min(MAX_HEAP_MEGABYTES, 384 + Math.ceil((size / MEGABYTE) * 14));
 }
 
-async function run(request: QueryRequest, { world, entry, beforeRun }: QueryOptions): Promise<ProcessOutcome> {
+async function run(request: QueryRequest, { world, beforeRun }: QueryOptions): Promise<ProcessOutcome> {
   const { expression, size, file, bytes, signal } = request;
   const timeoutMs = START_MS + EVALUATION_MS + Math.ceil((size / MEGABYTE) * READ_MS_PER_MEGABYTE);
   const header = JSON.stringify({ expression, file });
@@ -80,7 +79,7 @@ async function run(request: QueryRequest, { world, entry, beforeRun }: QueryOpti
         // Expressions can name any key; these two ensure that none gives access to code.
         '--disable-proto=delete',
         '--disallow-code-generation-from-strings',
-        entry(),
+        findEntry('query/main.cjs'),
       ],
       cwd: '/',
       environment: {},
