@@ -4,12 +4,15 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolError } from '../core/error.js';
 import type { Boundary, Owner, Place, PlaceKind } from '../core/origin.js';
 import type { Problem } from '../core/problem.js';
-import { DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
+import { DEFAULT_IGNORE, DEFAULT_PATHS, fillRest, type PathEntry, readPaths } from '../core/search-path.js';
 import type { FilesOf, Snapshot } from '../core/snapshot.js';
+import { compareText } from '../core/text.js';
+import { admittedPath } from '../files/boundary.js';
+import { createDirectoryCache } from '../files/directory-cache.js';
 import { toAbsolute } from '../files/home.js';
+import { entriesOf } from '../files/list.js';
 import { statOrNothing } from '../files/read.js';
 import { isWithin, realPath } from '../files/within.js';
-import { createGroups } from './groups.js';
 import { findMissing, findSearchPath } from './search-path.js';
 
 export interface PlacesOptions {
@@ -55,7 +58,6 @@ export interface PlacesOf {
 }
 
 export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: PlacesOptions): PlacesOf {
-  const groupsIn = createGroups(options.now);
   const named = paths === undefined ? undefined : assertPaths(paths);
   const installed = stores.map((directory): Place => ({ directory, owner: 'package', kind: 'packages' }));
 
@@ -104,7 +106,7 @@ export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: 
         ...path.slice(before),
         ...findScriptPlaces(at.workdir, home)
           .map((place) => withBoundary(place, at))
-          .flatMap((place) => [place, ...groupsIn(place)]),
+          .flatMap((place) => [place, ...findGroups(place, options.now())]),
         ...findDocuments(at, home, workspacesOf(at)).map((place) => withBoundary(place, at)),
         ...findTaskFiles(at, home).map((place) => withBoundary(place, at)),
         ...(options.hasRootFiles ? [withBoundary(rootOf(at.workdir, home), at)] : []),
@@ -151,6 +153,21 @@ function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
     ...(own === undefined ? [] : [{ directory: own, owner: 'user', kind: 'tools' } as const]),
   ];
 }
+
+// MOD-32: directories below `.agents/tools`, which hold modules. RES-46: those behind a link out are not listed.
+function findGroups(place: Place, now: number): Place[] {
+  const path = admittedPath(place.directory, place.boundary);
+  const names = path === undefined ? [] : (listDirectories(path, now) ?? []);
+  return names.map((name): Place => ({ ...place, directory: join(place.directory, name), kind: 'groups' }));
+}
+
+// Links are not followed: a checkout could name any directory.
+const listDirectories = createDirectoryCache((directory) =>
+  entriesOf(directory)
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !DEFAULT_IGNORE.includes(entry.name))
+    .map(({ name }) => name)
+    .sort(compareText),
+);
 
 function rootOf(workdir: string, home: string | undefined): Place {
   return { directory: workdir, owner: workdir === home ? 'user' : 'workspace', kind: 'root' };

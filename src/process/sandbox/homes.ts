@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { orNothing } from '../../core/error.js';
 import { words } from '../../core/text.js';
+import { createDirectoryCache } from '../../files/directory-cache.js';
 import { entriesOf, namesIn } from '../../files/list.js';
 import { readHead, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { createDirectoryCache } from './directory-cache.js';
 import { RUN, SYSTEM, TEMPORARY } from './places.js';
 
 const PARENTS = ['/home', '/root', '/Users', '/var/root'];

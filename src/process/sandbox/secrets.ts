@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path';
 import { isRecord } from '../../core/json.js';
 import type { World } from '../../core/snapshot.js';
 import { digestParts } from '../../files/digest.js';
+import { createDirectoryCache } from '../../files/directory-cache.js';
 import { lstatOrNothing, readStateFile, statOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { SYSTEM_BIN } from '../environment.js';
-import { createDirectoryCache } from './directory-cache.js';
 import { findHomes, findProjects } from './homes.js';
 import { type Found, type FoundPath, findLinked, findTargets, type GuardedPath } from './walk.js';
 

@@ -6,10 +6,10 @@ import { nextTurn } from '../../core/async.js';
 import { ToolError } from '../../core/error.js';
 import type { SandboxSearch } from '../../core/sandbox.js';
 import { quoteOutside } from '../../core/text.js';
+import { createDirectoryCache } from '../../files/directory-cache.js';
 import { entriesOf } from '../../files/list.js';
 import { lstatOrNothing } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
-import { createDirectoryCache } from './directory-cache.js';
 import { runsCode } from './runs-code.js';
 
 // The case of names may not count.

@@ -1,7 +1,7 @@
 // Keeps what was read in directories until they change.
 
-import type { FileIdentity } from '../../core/origin.js';
-import { isSettled, sameIdentity, statIdentity } from '../../files/read.js';
+import type { FileIdentity } from '../core/origin.js';
+import { isSettled, sameIdentity, statIdentity } from './read.js';
 
 // A server may work in many workdirs.
 const MAX_KEPT = 100_000;
