@@ -30,6 +30,14 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     assertSize(path, content);
     return change((db) => writeVersion({ db, payloads, path, content, options, created: now() }));
   };
+  const readPart = (path: string, hash: string, start: number, length: number): Uint8Array => {
+    const opened = payloads.open(hash) ?? unreadableContent(path);
+    try {
+      return opened.read(start, length);
+    } finally {
+      opened.close();
+    }
+  };
 
   return {
     async write(text, content, options = {}) {
@@ -38,14 +46,12 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     async read(text, version) {
       const path = parseLogicalPath(text);
       const { hash, ...found } = read((db) => findVersion(db, path, version));
-      const content = payloads.read(hash) ?? unreadableContent(path);
-      return { ...found, size: content.length, content, file: payloads.fileOf(hash) };
+      return { ...found, content: readPart(path, hash, 0, found.size), file: payloads.fileOf(hash) };
     },
     async open(text, version) {
       const path = parseLogicalPath(text);
       const { hash, ...found } = read((db) => findVersion(db, path, version));
-      const opened = payloads.open(hash) ?? unreadableContent(path);
-      return { ...found, file: payloads.fileOf(hash), ...opened };
+      return { ...found, file: payloads.fileOf(hash), ...(payloads.open(hash) ?? unreadableContent(path)) };
     },
     async list(prefix) {
       const below = parseLogicalPrefix(prefix);
@@ -66,8 +72,8 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     },
     async copy(from, to, options = {}) {
       const source = parseLogicalPath(from);
-      const { hash } = read((db) => findVersion(db, source, undefined));
-      return put(parseLogicalPath(to), payloads.read(hash) ?? unreadableContent(source), options);
+      const { hash, size } = read((db) => findVersion(db, source, undefined));
+      return put(parseLogicalPath(to), readPart(source, hash, 0, size), options);
     },
     async search(query, { prefix, limit = 10 } = {}) {
       const terms = toTerms(query);
@@ -75,7 +81,7 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
       if (terms.length === 0) return [];
       return read((db) => searchIndex(db, terms, below, limit)).map(
         ({ path, hash, start, length, startLine, endLine, score }) => {
-          const text = payloads.readPart(hash, start, length) ?? unreadableContent(path);
+          const text = Buffer.from(readPart(path, hash, start, length)).toString('utf8');
           return { path, startLine, endLine, snippet: toSnippet(text, terms), score };
         },
       );

@@ -6,7 +6,7 @@ import { orNothing } from '../../core/error.js';
 import type { Readable } from '../../core/store.js';
 import { loadCrypto } from '../../files/digest.js';
 import { namesIn } from '../../files/list.js';
-import { openState, readHead, statOrNothing, withFile } from '../../files/read.js';
+import { openState, statOrNothing } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { writeFileAtomic } from '../../files/write.js';
 
@@ -14,7 +14,6 @@ export const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
 
 export type Payloads = ReturnType<typeof createPayloads>;
 
-/** Methods that read return undefined if the file is missing or unreadable. */
 export function createPayloads(directory: () => string) {
   const fileOf = (hash: string): string => join(directory(), hash.slice(0, 2), hash);
   return {
@@ -26,19 +25,17 @@ export function createPayloads(directory: () => string) {
       if (statOrNothing(file)?.size !== content.length) writeFileAtomic(file, content, { durable: false });
       return hash;
     },
-    read(hash: string): Uint8Array | undefined {
-      const reading = readHead(fileOf(hash), MAX_DOCUMENT_BYTES, { isState: true });
-      return 'fault' in reading || !reading.complete ? undefined : reading.bytes;
-    },
-    readPart(hash: string, start: number, length: number): string | undefined {
-      const bytes = withFile(fileOf(hash), (descriptor) => readAt(descriptor, start, length), { isState: true });
-      return 'fault' in bytes ? undefined : bytes.toString('utf8');
-    },
-    /** Opens the content for reading in pieces. */
+    /** Opens the content for reading in pieces; undefined if the file is missing or unreadable. */
     open(hash: string): (Pick<Readable, 'read'> & { close(): void }) | undefined {
       const descriptor = orNothing(() => openState(fileOf(hash)));
       if (descriptor === undefined) return undefined;
-      return { read: (offset, length) => readAt(descriptor, offset, length), close: () => closeSync(descriptor) };
+      return {
+        read(offset, length) {
+          const buffer = Buffer.alloc(length);
+          return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
+        },
+        close: () => closeSync(descriptor),
+      };
     },
     /** Removes all payloads but these, and returns what it removed or, in a dry run, would remove. */
     removeOthers(needed: ReadonlySet<unknown>, dryRun: boolean) {
@@ -56,9 +53,4 @@ export function createPayloads(directory: () => string) {
       return { files, bytes };
     },
   };
-}
-
-function readAt(descriptor: number, offset: number, length: number): Buffer {
-  const buffer = Buffer.alloc(length);
-  return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
 }

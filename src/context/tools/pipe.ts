@@ -122,7 +122,5 @@ function capBytes(text: string): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= MAX_MESSAGE_BYTES) return text;
   // Leaves space for the ellipsis, and splits no character.
-  let end = MAX_MESSAGE_BYTES - 3;
-  while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
-  return `${bytes.toString('utf8', 0, end)}…`;
+  return `${new StringDecoder('utf8').write(bytes.subarray(0, MAX_MESSAGE_BYTES - 3))}…`;
 }
