@@ -39,7 +39,7 @@ const send = (type: FrameType, run: number, content?: string | Buffer): void => 
   if (!channel.write(formatFrame(type, run, content))) drained ??= deferred<void>();
 };
 
-function start(id: number, { request, source, debugging }: StartMessage): void {
+async function start(id: number, { request, source, debugging }: StartMessage): Promise<void> {
   const receive: Receive = (chunk, from) => {
     send(from === 'stdout' ? FRAME.stdout : FRAME.stderr, id, chunk);
     const held = running.get(id)?.held;
@@ -56,12 +56,6 @@ function start(id: number, { request, source, debugging }: StartMessage): void {
     debugging,
   };
   let descriptor: number | undefined;
-  try {
-    if (source !== undefined) descriptor = openSync(source, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    fail(id, error);
-    return;
-  }
   const closeSource = (): void => {
     if (descriptor !== undefined) closeSync(descriptor);
     descriptor = undefined;
@@ -72,18 +66,18 @@ function start(id: number, { request, source, debugging }: StartMessage): void {
     running.get(id)!.pid = pid;
     report = setTimeout(() => send(FRAME.started, id, String(pid)), REPORT_MS);
   };
-  const run = supervise(request, { descriptor, receive, onStarted, world });
-  running.set(id, { run });
-  run.ended
-    .then(
-      (end) => send(FRAME.ended, id, JSON.stringify(end)),
-      (error: unknown) => fail(id, error),
-    )
-    .finally(() => {
-      clearTimeout(report);
-      closeSource();
-      running.delete(id);
-    });
+  try {
+    if (source !== undefined) descriptor = openSync(source, constants.O_RDONLY | constants.O_NONBLOCK);
+    const run = supervise(request, { descriptor, receive, onStarted, world });
+    running.set(id, { run });
+    send(FRAME.ended, id, JSON.stringify(await run.ended));
+  } catch (error) {
+    fail(id, error);
+  } finally {
+    clearTimeout(report);
+    closeSource();
+    running.delete(id);
+  }
 }
 
 function fail(id: number, error: unknown): void {
@@ -97,7 +91,7 @@ function fail(id: number, error: unknown): void {
 function accept({ type, run: id, bytes }: Frame): void {
   const known = running.get(id);
   if (type === FRAME.close) isDismissed = true;
-  else if (type === FRAME.start) start(id, JSON.parse(bytes.toString('utf8')) as StartMessage);
+  else if (type === FRAME.start) void start(id, JSON.parse(bytes.toString('utf8')) as StartMessage);
   else if (known === undefined) return;
   else if (type === FRAME.stop) known.run.stop(bytes.toString('utf8') as 'timeout' | 'cancelled' | 'capped');
   else if (type === FRAME.hold) known.held ??= deferred<void>();
