@@ -34,8 +34,8 @@ const input = process.stdin;
 const left = new AbortController();
 
 async function main(): Promise<void> {
-  const { first, rest } = await readFirst();
-  const waiting: Buffer[] = [rest];
+  const first = await readFirst();
+  const waiting: Buffer[] = [];
   const keep = (chunk: Buffer): unknown => waiting.push(chunk);
   input.on('data', keep);
   for (const event of ['end', 'error'] as const) input.once(event, () => left.abort());
@@ -140,24 +140,17 @@ function isMessage(line: string): boolean {
   return line.trimStart().startsWith('{') && line.includes('"jsonrpc"');
 }
 
-async function readFirst(): Promise<{ first: FirstStart; rest: Buffer }> {
-  const chunks: Buffer[] = [];
-  for (;;) {
-    const chunk = (input.read() as Buffer | null) ?? (await nextChunk());
-    if (chunk === null) process.exit();
-    chunks.push(chunk);
-    const all = Buffer.concat(chunks);
-    const end = all.indexOf(0x0a);
+// The first line; the rest of its chunk is read again.
+async function readFirst(): Promise<FirstStart> {
+  let read = Buffer.alloc(0);
+  for await (const chunk of input.iterator({ destroyOnReturn: false })) {
+    read = Buffer.concat([read, chunk as Buffer]);
+    const end = read.indexOf(0x0a);
     if (end === -1) continue;
-    const first = JSON.parse(all.subarray(0, end).toString('utf8')) as FirstStart;
-    return { first, rest: all.subarray(end + 1) };
+    input.unshift(read.subarray(end + 1));
+    return JSON.parse(read.toString('utf8', 0, end)) as FirstStart;
   }
-}
-
-function nextChunk(): Promise<Buffer | null> {
-  return new Promise((resolve) => {
-    input.once('readable', () => resolve((input.read() as Buffer | null) ?? null));
-  });
+  process.exit();
 }
 
 void main();
