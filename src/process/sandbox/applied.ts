@@ -28,8 +28,6 @@ export function profilesOf(tool: Tool, settings: SandboxSettings): readonly Appl
   );
 }
 
-const NONE: readonly AppliedProfile[] = [];
-
 /** Returns the profiles of something with a name and a wish of its own. */
 export function appliedProfiles(
   name: string,
@@ -37,7 +35,6 @@ export function appliedProfiles(
   { profiles, rules }: SandboxSettings,
   matches: (rule: SandboxRule) => boolean,
 ): readonly AppliedProfile[] {
-  if (request === undefined && profiles.size === 0 && rules.length === 0) return NONE;
   const own = profiles.get(name);
   const applied: AppliedProfile[] = [];
   // The user may replace what the author asks for; a project can only add to it.

@@ -102,10 +102,12 @@ function toRules(at: 0 | 1): Instructions {
   ];
 }
 
+let compiled: Buffer | undefined;
+
 function compile(): Buffer | undefined {
   const at = (['x64', 'arm64'] as const).indexOf(process.arch as 'x64');
   if (at === -1) return undefined;
-  return Buffer.concat(
+  compiled ??= Buffer.concat(
     toInstructions(at as 0 | 1).map(([code, skipIfTrue, skipIfFalse, value]) => {
       const bytes = Buffer.alloc(8);
       bytes.writeUInt16LE(code, 0);
@@ -115,21 +117,18 @@ function compile(): Buffer | undefined {
       return bytes;
     }),
   );
+  return compiled;
 }
-
-let compiled: { readonly bytes: Buffer; readonly name: string } | undefined;
 
 /** Returns the file of the filter; undefined if there is none for this architecture. */
 export function filterFile(wieldHome: string): string | undefined {
-  const bytes = compiled?.bytes ?? compile();
-  if (bytes === undefined) return undefined;
-  compiled ??= { bytes, name: `filter-${digestBytes(bytes).slice(0, 16)}` };
-  return join(wieldHome, 'cache', compiled.name);
+  const bytes = compile();
+  return bytes && join(wieldHome, 'cache', `filter-${digestBytes(bytes).slice(0, 16)}`);
 }
 
 /** Writes a file that `filterFile` returned, unless it is there, unchanged and private. */
 export function createFilter(file: string): void {
-  const bytes = compiled?.bytes ?? compile()!;
+  const bytes = compile()!;
   createStateDirectory(dirname(file));
   const reading = readHead(file, bytes.length + 1, { isState: true });
   if (!('fault' in reading) && bytes.equals(reading.bytes)) return;
