@@ -3,10 +3,11 @@
 import { basename } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { deferred } from '../core/async.js';
-import { type ErrorValue, ToolError } from '../core/error.js';
+import { reviveError, ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
-import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killMarked, MARK, ownMark, signalGroup } from './group.js';
+import type { HelperMessage, HelperRequest, RunMessage } from './helper-protocol.js';
+import { createLineReader } from './lines.js';
 import type { ProcessEnd, Run, RunRequest, SuperviseOptions } from './request.js';
 import { type Supervise, useHelper } from './spawn.js';
 import { onceEnded, start } from './start.js';
@@ -47,8 +48,8 @@ export async function connect(
   let isClosing = false;
   let ids = 0;
 
-  const send = (type: FrameType, run: number, content?: string): void => {
-    if (!isOver) channel.write(formatFrame(type, run, content));
+  const send = (message: HelperRequest): void => {
+    if (!isOver) channel.write(`${JSON.stringify(message)}\n`);
   };
   let checking: NodeJS.Timeout | undefined;
   const check = (): void => {
@@ -79,14 +80,15 @@ export async function connect(
     channel.destroy();
     for (const run of runs.values()) run.lose(why);
   };
-  const read = createFrameReader((frame) => {
-    if (frame.type === FRAME.ready) {
+  const read = createLineReader((line) => {
+    const message = JSON.parse(line) as HelperMessage;
+    if (message.type === 'ready') {
       onReady();
       if (!isClosing) useHelper(world, run);
-    } else if (frame.type === FRAME.debug) world.debug(frame.bytes.toString('utf8'));
-    else if (runs.get(frame.run)?.accept(frame) === 'over') remove(frame.run);
-  });
-  // Programs that it starts cannot write to it, but one frame that is wrong must not end this process (EXE-77).
+    } else if (message.type === 'debug') world.debug(message.text);
+    else if (runs.get(message.run)?.accept(message) === 'over') remove(message.run);
+  }, Number.POSITIVE_INFINITY);
+  // Programs that it starts cannot write to it, but one line that is wrong must not end this process (EXE-77).
   channel.on('data', (chunk: Buffer) => {
     try {
       read(chunk);
@@ -103,11 +105,11 @@ export async function connect(
 
   const run: Supervise = (request, options) => {
     const id = ++ids;
-    const started = createRun(request, options, (type, content) => send(type, id, content));
+    const started = createRun(id, request, options, send);
     add(id, started);
     const { descriptor } = options;
     const source = descriptor === undefined ? undefined : `/proc/${process.pid}/fd/${descriptor}`;
-    send(FRAME.start, id, JSON.stringify({ request, source, debugging: world.debugging }));
+    send({ type: 'start', run: id, request, source, debugging: world.debugging });
     return started;
   };
   return {
@@ -115,7 +117,7 @@ export async function connect(
     close() {
       isClosing = true;
       useHelper(world, undefined);
-      send(FRAME.close, 0);
+      send({ type: 'close' });
       channel.end();
     },
   };
@@ -127,14 +129,17 @@ interface HelperRun extends Run {
   /** Whether it should have ended long ago. */
   isStuck(now: number): boolean;
   /** Handles a message about it. */
-  accept(frame: Frame): 'over' | undefined;
+  accept(message: RunMessage): 'over' | undefined;
   /** The helper has ended. */
   lose(why: string): void;
 }
 
-type Send = (type: FrameType, content?: string) => void;
-
-function createRun(request: RunRequest, { receive, onStarted, world }: SuperviseOptions, send: Send): HelperRun {
+function createRun(
+  id: number,
+  request: RunRequest,
+  { receive, onStarted, world }: SuperviseOptions,
+  send: (message: HelperRequest) => void,
+): HelperRun {
   const { timeoutMs } = request;
   const pending = new Set<Promise<void>>();
   const ended = deferred<ProcessEnd>();
@@ -144,11 +149,11 @@ function createRun(request: RunRequest, { receive, onStarted, world }: Supervise
   let deadline = world.monotonic() + timeoutMs + STUCK_MS;
 
   const hold = (wait: Promise<void>): void => {
-    if (pending.size === 0) send(FRAME.hold);
+    if (pending.size === 0) send({ type: 'hold', run: id });
     pending.add(wait);
     const release = (): void => {
       pending.delete(wait);
-      if (pending.size === 0) send(FRAME.release);
+      if (pending.size === 0) send({ type: 'release', run: id });
     };
     wait.then(release, release);
   };
@@ -169,26 +174,26 @@ function createRun(request: RunRequest, { receive, onStarted, world }: Supervise
     stop(why) {
       if (why === 'cancelled') isCancelled = true;
       cancelled.resolve();
-      send(FRAME.stop, why);
+      send({ type: 'stop', run: id, why });
     },
-    accept({ type, bytes }) {
-      if (type === FRAME.stdout || type === FRAME.stderr) {
-        const wait = receive(bytes, type === FRAME.stdout ? 'stdout' : 'stderr');
-        if (wait !== undefined) hold(wait);
-        return undefined;
+    accept(message) {
+      switch (message.type) {
+        case 'output': {
+          const wait = receive(Buffer.from(message.base64, 'base64'), message.from);
+          if (wait !== undefined) hold(wait);
+          return undefined;
+        }
+        case 'started':
+          pid = message.pid;
+          onStarted?.(pid);
+          return undefined;
+        case 'ended':
+          void finish(message.end);
+          return 'over';
+        case 'failed':
+          ended.reject(reviveError(message.error));
+          return 'over';
       }
-      if (type === FRAME.started) {
-        pid = Number(bytes);
-        onStarted?.(pid);
-        return undefined;
-      }
-      const told = JSON.parse(bytes.toString('utf8')) as unknown;
-      if (type === FRAME.ended) void finish(told as ProcessEnd);
-      else {
-        const failure = told as ErrorValue;
-        ended.reject(new ToolError(failure.code, failure.message, failure));
-      }
-      return 'over';
     },
     lose(why) {
       if (pid !== undefined) signalGroup(pid, 'SIGKILL');

@@ -5,17 +5,11 @@ import { Socket } from 'node:net';
 import { type Deferred, deferred } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
-import { createFrameReader, FRAME, type Frame, type FrameType, formatFrame } from './frames.js';
 import { killAllMarked, MARK, signalGroup } from './group.js';
-import type { Receive, Run, RunRequest } from './request.js';
+import type { HelperMessage, HelperRequest } from './helper-protocol.js';
+import { CHANNEL, createLineReader } from './lines.js';
+import type { Receive, Run } from './request.js';
 import { supervise } from './spawn.js';
-
-interface StartMessage {
-  readonly request: RunRequest;
-  /** The file to pass on, as a path to the descriptor that wield holds. */
-  readonly source?: string;
-  readonly debugging: boolean;
-}
 
 interface Running {
   readonly run: Run;
@@ -24,7 +18,6 @@ interface Running {
   held?: Deferred<void> | undefined;
 }
 
-const CHANNEL = 3;
 // Most processes end earlier, and each message wakes wield.
 const REPORT_MS = 50;
 const [, , owner = '', outer = ''] = process.argv;
@@ -33,15 +26,15 @@ const running = new Map<number, Running>();
 let isDismissed = false;
 let drained: Deferred<void> | undefined;
 
-const send = (type: FrameType, run: number, content?: string | Buffer): void => {
+const send = (message: HelperMessage): void => {
   if (channel.destroyed) return;
   // Wield reads slower than the processes write: all of them wait.
-  if (!channel.write(formatFrame(type, run, content))) drained ??= deferred<void>();
+  if (!channel.write(`${JSON.stringify(message)}\n`)) drained ??= deferred<void>();
 };
 
-async function start(id: number, { request, source, debugging }: StartMessage): Promise<void> {
+async function start({ run: id, request, source, debugging }: HelperRequest & { type: 'start' }): Promise<void> {
   const receive: Receive = (chunk, from) => {
-    send(from === 'stdout' ? FRAME.stdout : FRAME.stderr, id, chunk);
+    send({ type: 'output', run: id, from, base64: chunk.toString('base64') });
     const held = running.get(id)?.held;
     if (held === undefined) return drained?.promise;
     return drained === undefined ? held.promise : Promise.all([held.promise, drained.promise]).then(() => {});
@@ -52,7 +45,7 @@ async function start(id: number, { request, source, debugging }: StartMessage): 
     platform: process.platform,
     now: Date.now,
     monotonic: () => performance.now(),
-    debug: debugging ? (message) => send(FRAME.debug, id, message) : () => {},
+    debug: debugging ? (text) => send({ type: 'debug', text }) : () => {},
     debugging,
   };
   let descriptor: number | undefined;
@@ -64,15 +57,15 @@ async function start(id: number, { request, source, debugging }: StartMessage): 
   const onStarted = (pid: number): void => {
     closeSource();
     running.get(id)!.pid = pid;
-    report = setTimeout(() => send(FRAME.started, id, String(pid)), REPORT_MS);
+    report = setTimeout(() => send({ type: 'started', run: id, pid }), REPORT_MS);
   };
   try {
     if (source !== undefined) descriptor = openSync(source, constants.O_RDONLY | constants.O_NONBLOCK);
     const run = supervise(request, { descriptor, receive, onStarted, world });
     running.set(id, { run });
-    send(FRAME.ended, id, JSON.stringify(await run.ended));
+    send({ type: 'ended', run: id, end: await run.ended });
   } catch (error) {
-    fail(id, error);
+    send({ type: 'failed', run: id, error: toFailure(error).toJSON() });
   } finally {
     clearTimeout(report);
     closeSource();
@@ -80,28 +73,27 @@ async function start(id: number, { request, source, debugging }: StartMessage): 
   }
 }
 
-function fail(id: number, error: unknown): void {
-  const failure =
-    error instanceof ToolError
-      ? error
-      : new ToolError('exec_failed', `the process helper: ${(error as Error).message}`, { hint: 'call it again' });
-  send(FRAME.failed, id, JSON.stringify(failure));
+function toFailure(error: unknown): ToolError {
+  if (error instanceof ToolError) return error;
+  return new ToolError('exec_failed', `the process helper: ${(error as Error).message}`, { hint: 'call it again' });
 }
 
-function accept({ type, run: id, bytes }: Frame): void {
-  const known = running.get(id);
-  if (type === FRAME.close) isDismissed = true;
-  else if (type === FRAME.start) void start(id, JSON.parse(bytes.toString('utf8')) as StartMessage);
-  else if (known === undefined) return;
-  else if (type === FRAME.stop) known.run.stop(bytes.toString('utf8') as 'timeout' | 'cancelled' | 'capped');
-  else if (type === FRAME.hold) known.held ??= deferred<void>();
-  else if (type === FRAME.release) {
-    known.held?.resolve();
-    known.held = undefined;
+function accept(request: HelperRequest): void {
+  if (request.type === 'close') isDismissed = true;
+  else if (request.type === 'start') void start(request);
+  else {
+    const known = running.get(request.run);
+    if (request.type === 'stop') known?.run.stop(request.why);
+    else if (known !== undefined && request.type === 'hold') known.held ??= deferred<void>();
+    else if (known !== undefined) {
+      known.held?.resolve();
+      known.held = undefined;
+    }
   }
 }
 
-channel.on('data', createFrameReader(accept));
+const read = createLineReader((line) => accept(JSON.parse(line) as HelperRequest), Number.POSITIVE_INFINITY);
+channel.on('data', read);
 channel.on('drain', () => {
   drained?.resolve();
   drained = undefined;
@@ -113,4 +105,4 @@ channel.once('close', () => {
   if (!isDismissed) killAllMarked(owner, process.platform);
   process.exit();
 });
-send(FRAME.ready, 0);
+send({ type: 'ready' });

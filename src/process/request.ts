@@ -59,10 +59,13 @@ export interface SuperviseOptions {
   readonly world: World;
 }
 
+/** Why a process is ended early. */
+export type Stop = Exclude<ProcessOutcome['ending'], 'exit'>;
+
 /** A process that is started and watched. */
 export interface Run {
   /** Ends its group early. */
-  stop(why: 'timeout' | 'cancelled' | 'capped'): void;
+  stop(why: Stop): void;
   /** Resolves when nothing of it is left. Rejects with `exec_failed` if it could not be started. */
   readonly ended: Promise<ProcessEnd>;
 }

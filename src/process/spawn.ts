@@ -6,7 +6,7 @@ import { deferred, nextTurn, onAbort } from '../core/async.js';
 import type { World } from '../core/snapshot.js';
 import { createOutput, readOutput } from './collect.js';
 import { isAnyLeftSince, isGroupAlive, killMarked, type Lifeline, signalGroup, watchLifeline } from './group.js';
-import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, SuperviseOptions } from './request.js';
+import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, Stop, SuperviseOptions } from './request.js';
 import { type Descriptors, nextMark, onceEnded, start } from './start.js';
 
 /** Starts and watches a process. */
@@ -87,8 +87,6 @@ const GRACE_MS = { timeout: 2000, cancelled: 150, capped: 150 } as const;
 // How long to wait for the exit of a killed process.
 const REAP_MS = 1000;
 const GROUP_POLL_MS = 10;
-
-type Stop = 'timeout' | 'cancelled' | 'capped';
 
 interface Exit {
   readonly code: number | null;

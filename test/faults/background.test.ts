@@ -202,11 +202,10 @@ describe.concurrent('the command line', () => {
 describe('the process helper', () => {
   spec('EXE-77', 'is ended if it sends what cannot be read, and its run fails', async () => {
     const workspace = createWorkspace();
-    // A frame that says that run 1 has ended, without saying how.
-    const frame = [1, 0, 0, 0, 10, 1, 0, 0, 0, 0x7b];
+    const line = '{"type":"ended","run":1,\n';
     const entry = workspace.write(
       'helper.cjs',
-      `require('node:fs').writeSync(3, Buffer.from(${JSON.stringify(frame)})); setTimeout(() => {}, 60_000);`,
+      `require('node:fs').writeSync(3, ${JSON.stringify(line)}); setTimeout(() => {}, 60_000);`,
     );
     const { world } = workspace.toolbox().machine;
     let isOver = false;
