@@ -7,7 +7,7 @@ import { reviveError, ToolError } from '../core/error.js';
 import type { World } from '../core/snapshot.js';
 import { killMarked, MARK, ownMark, signalGroup } from './group.js';
 import type { HelperMessage, HelperRequest, RunMessage } from './helper-protocol.js';
-import { createLineReader } from './lines.js';
+import { readLines } from './lines.js';
 import type { ProcessEnd, Run, RunRequest, SuperviseOptions } from './request.js';
 import { type Supervise, useHelper } from './spawn.js';
 import { onceEnded, start } from './start.js';
@@ -80,23 +80,16 @@ export async function connect(
     channel.destroy();
     for (const run of runs.values()) run.lose(why);
   };
-  const read = createLineReader((line) => {
+  const accept = (line: string): void => {
     const message = JSON.parse(line) as HelperMessage;
     if (message.type === 'ready') {
       onReady();
       if (!isClosing) useHelper(world, run);
     } else if (message.type === 'debug') world.debug(message.text);
     else if (runs.get(message.run)?.accept(message) === 'over') remove(message.run);
-  }, Number.POSITIVE_INFINITY);
-  // Programs that it starts cannot write to it, but one line that is wrong must not end this process (EXE-77).
-  channel.on('data', (chunk: Buffer) => {
-    try {
-      read(chunk);
-    } catch (error) {
-      end(`invalid message: ${(error as Error).message}`);
-    }
-  });
-  channel.on('error', () => {});
+  };
+  // EXE-77
+  readLines(channel, Number.POSITIVE_INFINITY, accept, end);
   // It ends by itself, after it killed what it ran.
   channel.once('close', () => setTimeout(() => child.kill('SIGKILL'), END_MS).unref());
   onceEnded(child, (code, signal) => end(signal === null ? `it exited with status ${code}` : `killed by ${signal}`));

@@ -1,6 +1,7 @@
 // Lines on the channel between wield and a process that it started.
 
 import { writeSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 
 // A tool host keeps working if a module replaces built-ins, so these are captured before modules are loaded.
 const { apply } = Reflect;
@@ -66,4 +67,22 @@ export function createLineReader(onLine: (line: string) => void, limitBytes: num
     size += chunk.length - from;
     if (size > limitBytes) throw new RangeError('longer than the limit');
   };
+}
+
+/** In wield: reads the lines of a channel. No line ends this process: what one throws, or its length, is reported. */
+export function readLines(
+  channel: Readable,
+  limitBytes: number,
+  onLine: (line: string) => void,
+  onInvalid: (reason: string) => void,
+): void {
+  const read = createLineReader(onLine, limitBytes);
+  channel.on('data', (chunk: Buffer) => {
+    try {
+      read(chunk);
+    } catch (error) {
+      onInvalid(`invalid message: ${(error as Error).message}`);
+    }
+  });
+  channel.on('error', () => {});
 }

@@ -10,7 +10,7 @@ import { realPath } from '../../files/within.js';
 import { type ChannelCompanion, startCompanion } from '../../process/companion.js';
 import { findEntry } from '../../process/entry.js';
 import { findLimiter, limitLauncher, searchPath } from '../../process/environment.js';
-import { createLineReader } from '../../process/lines.js';
+import { readLines } from '../../process/lines.js';
 import { planSandbox } from '../../process/sandbox/index.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import type { EngineReply, EngineRequest, Turn } from '../protocol.js';
@@ -148,19 +148,12 @@ async function connect(
       waiting = { since: world.monotonic(), resolve, reject, timer };
       if (request !== undefined) channel.write(`${JSON.stringify(request)}\n`);
     });
-  const read = createLineReader((line) => {
+  const accept = (line: string): void => {
     const reply = JSON.parse(line) as EngineReply;
     if (reply.type === 'limit') fail(exceeded('cpu', limits));
     else settle(({ resolve }) => resolve(reply));
-  }, MAX_LINE_BYTES);
-  channel.on('data', (chunk: Buffer) => {
-    try {
-      read(chunk);
-    } catch (error) {
-      fail(engineEnded(`invalid message: ${(error as Error).message}`));
-    }
-  });
-  channel.on('error', () => {});
+  };
+  readLines(channel, MAX_LINE_BYTES, accept, (reason) => fail(engineEnded(reason)));
   const onEnded = ({ code, signal }: Awaited<typeof ended>): void => {
     // Ended by the limit of the operating system, also behind a launcher, which reports it as a status.
     const isKilled = signal !== null || (code ?? 0) > 128;

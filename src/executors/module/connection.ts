@@ -9,7 +9,7 @@ import { settlesWithin } from '../../core/time-limit.js';
 import { openEgress, planEgress } from '../../net/egress/plan.js';
 import type { FindRoute } from '../../net/route.js';
 import { startCompanion } from '../../process/companion.js';
-import { createLineReader } from '../../process/lines.js';
+import { readLines } from '../../process/lines.js';
 import { launcherWith } from '../../process/sandbox/egress.js';
 import { prepareSandbox } from '../../process/sandbox/prepare.js';
 import type { RefusedHost } from '../../process/sandbox/refusal.js';
@@ -84,7 +84,7 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
     onEnd();
     killProcess();
   };
-  const read = createLineReader((line) => {
+  const accept = (line: string): void => {
     const reply = isLargeJson(line) ? readLarge(line) : readReply(JSON.parse(line));
     const waiter = reply && waiters.get(reply.id);
     if (waiter === undefined) world.debug('tool host: ignored a message that belongs to no call in it');
@@ -92,15 +92,8 @@ export async function connectHost(settings: HostSettings, options: HostOptions):
       if (reply!.type === 'log') world.debug(`${waiter.tool}: ${reply!.message}`);
       waiter.onReply(reply!);
     }
-  }, MAX_LINE_BYTES);
-  channel.on('data', (chunk: Buffer) => {
-    try {
-      read(chunk);
-    } catch (error) {
-      kill(`invalid message: ${(error as Error).message}`);
-    }
-  });
-  channel.on('error', () => {});
+  };
+  readLines(channel, MAX_LINE_BYTES, accept, kill);
   ended.then(({ code, signal }) => {
     onEnd();
     const how = killedFor ?? (signal === null ? `it exited with status ${code}` : `it was ended by ${signal}`);

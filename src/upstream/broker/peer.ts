@@ -5,7 +5,7 @@ import { type Deferred, deferred, onAbort } from '../../core/async.js';
 import { type ErrorValue, isToolError, reviveError } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { RpcError, UnreadError } from '../../net/mcp.js';
-import { createLineReader } from '../../process/lines.js';
+import { readLines } from '../../process/lines.js';
 import type { ServerExit } from '../connection/transport.js';
 
 export type Params = Readonly<Record<string, unknown>>;
@@ -80,15 +80,7 @@ export function createPeer(socket: Socket, handlers: PeerHandlers, holds = false
     } else if (id === undefined) handlers.event(method, params);
     else void answer(id, method, params);
   };
-  const read = createLineReader(receive, MAX_LINE_BYTES);
-  socket.on('data', (chunk: Buffer) => {
-    try {
-      read(chunk);
-    } catch {
-      socket.destroy();
-    }
-  });
-  socket.on('error', () => {});
+  readLines(socket, MAX_LINE_BYTES, receive, () => socket.destroy());
   const closed = new Promise<void>((resolve) => {
     socket.once('close', () => {
       for (const waiter of waiters.values()) waiter.reject(new PeerClosedError('the broker ended'));
