@@ -6,10 +6,10 @@ import type { DocumentStore, DocumentVersion, WriteOptions } from '../../core/st
 import { statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
 import { parseLogicalPath, parseLogicalPrefix } from '../logical-path.js';
-import { createConnections, type Database } from './database.js';
+import { createConnections } from './database.js';
 import { describeContent, toBytes } from './describe-content.js';
 import { changedDocument, existingDocument, unreadableContent } from './document-errors.js';
-import { createPayloads, MAX_DOCUMENT_BYTES, type Payloads } from './payloads.js';
+import { createPayloads, MAX_DOCUMENT_BYTES } from './payloads.js';
 import { toSnippet, toTerms } from './search-terms.js';
 import { index, searchIndex, unindex } from './text-index.js';
 import { addVersion, findVersion, listDocuments, listPayloads, listVersions, newestVersion } from './version-table.js';
@@ -26,9 +26,20 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     createStateDirectory(directory());
     return join(directory(), 'documents.db');
   });
-  const put = async (path: string, content: Uint8Array, options: WriteOptions): Promise<DocumentVersion> => {
+  const put = async (path: string, content: Uint8Array, { overwrite = false, replaces }: WriteOptions) => {
     assertSize(path, content);
-    return change((db) => writeVersion({ db, payloads, path, content, options, created: now() }));
+    // In one transaction, so that `clean` cannot remove the payload before its row is written.
+    return change(async (db): Promise<DocumentVersion> => {
+      const before = newestVersion(db, path);
+      if (replaces !== undefined && before?.version !== replaces) throw changedDocument(path);
+      if (replaces === undefined && !overwrite && before !== undefined && before.size !== null)
+        throw existingDocument(path);
+      const { kind } = describeContent(content);
+      const hash = payloads.write(content);
+      const version = addVersion(db, path, { hash, size: content.length, kind }, now());
+      await index(db, path, content, kind);
+      return version;
+    });
   };
   const readPart = (path: string, hash: string, start: number, length: number): Uint8Array => {
     const opened = payloads.open(hash) ?? unreadableContent(path);
@@ -92,29 +103,6 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
     },
     close,
   };
-}
-
-interface WriteVersionOptions {
-  readonly db: Database;
-  readonly payloads: Payloads;
-  readonly path: string;
-  readonly content: Uint8Array;
-  readonly options: WriteOptions;
-  readonly created: number;
-}
-
-// Within one transaction, so that `clean` cannot remove the payload before its row is written.
-async function writeVersion(parts: WriteVersionOptions): Promise<DocumentVersion> {
-  const { db, payloads, path, content, options, created } = parts;
-  const before = newestVersion(db, path);
-  if (options.replaces !== undefined) {
-    if (before?.version !== options.replaces) throw changedDocument(path);
-  } else if (before !== undefined && before.size !== null && options.overwrite !== true) throw existingDocument(path);
-  const { kind } = describeContent(content);
-  const hash = payloads.write(content);
-  const version = addVersion(db, path, { hash, size: content.length, kind }, created);
-  await index(db, path, content, kind);
-  return version;
 }
 
 function assertSize(path: string, content: Uint8Array): void {

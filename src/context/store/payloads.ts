@@ -12,8 +12,6 @@ import { writeFileAtomic } from '../../files/write.js';
 
 export const MAX_DOCUMENT_BYTES = 1024 * 1024 * 1024;
 
-export type Payloads = ReturnType<typeof createPayloads>;
-
 export function createPayloads(directory: () => string) {
   const fileOf = (hash: string): string => join(directory(), hash.slice(0, 2), hash);
   return {

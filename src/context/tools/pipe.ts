@@ -1,7 +1,6 @@
 // The context tool pipe: calls another tool and stores its output as a document (CTX-20).
 
 import { StringDecoder } from 'node:string_decoder';
-import { onAbort } from '../../core/async.js';
 import type { CalledTool, ToolContext } from '../../core/context.js';
 import { reviveError, ToolError } from '../../core/error.js';
 import { type ToolResult, textOf } from '../../core/result.js';
@@ -37,7 +36,6 @@ export async function pipe(input: PipeInput, context: ToolContext) {
     onOutput: collected.add,
     signal: collected.signal,
   });
-  collected.end();
   if (collected.exceeded()) throw tooMuchOutput(name);
   if (result.error !== undefined) {
     // If nothing ran, the error is the one of a direct call.
@@ -56,21 +54,18 @@ export async function pipe(input: PipeInput, context: ToolContext) {
 // Collects stdout up to a limit; beyond it the call is cancelled.
 function collect(outer: AbortSignal) {
   const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  const end = onAbort(outer, abort);
   const chunks: Uint8Array[] = [];
   let length = 0;
   return {
-    signal: controller.signal,
+    signal: AbortSignal.any([outer, controller.signal]),
     add(chunk: Uint8Array, from: 'stdout' | 'stderr'): void {
       if (from === 'stderr') return;
       length += chunk.length;
-      if (length > MAX_PAYLOAD_BYTES) abort();
+      if (length > MAX_PAYLOAD_BYTES) controller.abort();
       else chunks.push(chunk);
     },
     exceeded: () => length > MAX_PAYLOAD_BYTES,
     bytes: () => Buffer.concat(chunks),
-    end,
   };
 }
 
