@@ -5,14 +5,6 @@ import { readHead } from './read.js';
 import { removeFile } from './remove.js';
 import { writeFileAtomic } from './write.js';
 
-export interface CacheFiles {
-  /** Parses the text that was stored with a label; undefined if there is none or it is not usable. */
-  read<T>(label: string, parse: (text: string) => T): T | undefined;
-  /** Stores a text; a failure is only logged. */
-  write(label: string, text: string): void;
-  remove(label: string): void;
-}
-
 export interface CacheFilesOptions {
   readonly directory: string;
   /** With a dot. */
@@ -23,7 +15,7 @@ export interface CacheFilesOptions {
 const MAX_BYTES = 256 * 1024 * 1024;
 
 /** A label is one line of text that contains everything that the stored text depends on. */
-export function createCacheFiles({ directory, extension, debug }: CacheFilesOptions): CacheFiles {
+export function createCacheFiles({ directory, extension, debug }: CacheFilesOptions) {
   const attempt = <T>(label: string, what: string, work: (file: string) => T): T | undefined => {
     const file = `${directory}${sep}${toName(label)}${extension}`;
     try {
@@ -38,19 +30,21 @@ export function createCacheFiles({ directory, extension, debug }: CacheFilesOpti
     return 'fault' in reading ? undefined : reading.bytes;
   };
   return {
-    read: (label, parse) =>
+    /** Parses the text that was stored with a label; undefined if there is none or it is not usable. */
+    read: <T>(label: string, parse: (text: string) => T): T | undefined =>
       attempt(label, 'discarded', (file) => {
         const bytes = read(file);
         return bytes && parse(openSealed(bytes, label));
       }),
-    write: (label, text) =>
+    /** Stores a text; a failure is only logged. */
+    write: (label: string, text: string): void =>
       attempt(label, 'not written', (file) => {
         const bytes = seal(text, label);
         // Most callers write the same again.
         if (bytes.length > MAX_BYTES || read(file)?.equals(bytes)) return;
         writeFileAtomic(file, bytes, { durable: false });
       }),
-    remove: (label) => attempt(label, 'not removed', removeFile),
+    remove: (label: string): void => attempt(label, 'not removed', removeFile),
   };
 }
 

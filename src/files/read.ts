@@ -215,20 +215,6 @@ export interface StatCacheOptions {
   readonly isState?: (file: string) => boolean;
 }
 
-export interface StatCache<T> {
-  /**
-   * Returns the value of a key, computed from the texts of its files. Returns the same value until a file changed;
-   * files modified within the last `STAT_GRANULARITY_MS`, or outside the boundary of the last file, are compared by
-   * their text.
-   */
-  get(
-    key: string,
-    files: readonly string[],
-    compute: (texts: readonly FileText[]) => T,
-    lastWithin?: () => Boundary | undefined,
-  ): T;
-}
-
 interface CacheEntry<T> {
   readonly files: readonly string[];
   readonly states: readonly (FileIdentity | undefined)[];
@@ -251,10 +237,20 @@ export function isSettled(state: FileIdentity | undefined, now: number): boolean
   return state === undefined || now - state.changedMs > STAT_GRANULARITY_MS;
 }
 
-export function createStatCache<T>({ now, limit, isState }: StatCacheOptions): StatCache<T> {
+export function createStatCache<T>({ now, limit, isState }: StatCacheOptions) {
   const entries = new Map<string, CacheEntry<T>>();
   return {
-    get(key, files, compute, lastWithin) {
+    /**
+     * Returns the value of a key, computed from the texts of its files. Returns the same value until a file changed;
+     * files modified within the last `STAT_GRANULARITY_MS`, or outside the boundary of the last file, are compared by
+     * their text.
+     */
+    get(
+      key: string,
+      files: readonly string[],
+      compute: (texts: readonly FileText[]) => T,
+      lastWithin?: () => Boundary | undefined,
+    ): T {
       const known = entries.get(key);
       const isSame = known !== undefined && isEqualList(known.files, files, Object.is);
       const states = files.map(lookUp);

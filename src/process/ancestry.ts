@@ -84,15 +84,8 @@ async function runsTool(uid: number): Promise<boolean> {
   return false;
 }
 
-interface Holders {
-  /** The processes that hold a socket, by its name. */
-  readonly holders: ReadonlyMap<string, readonly number[]>;
-  /** Processes that hide what they hold. */
-  readonly hiding: readonly number[];
-}
-
-// A machine can have many processes.
-const readHolders = shareNext(async (): Promise<Holders> => {
+// Returns the processes that hold each socket, by its name, and those that hide what they hold. A machine can have many.
+const readHolders = shareNext(async () => {
   const holders = new Map<string, number[]>();
   const hiding: number[] = [];
   const turns = createTurns();

@@ -18,11 +18,6 @@ export interface Connection {
   close(): void;
 }
 
-export interface ConnectionEvents {
-  onReady(): void;
-  onEnd(): void;
-}
-
 // It only passes bytes on, so it needs little memory.
 const FLAGS = ['--max-old-space-size=64', '--max-semi-space-size=1'];
 // How long a run may exceed its time limit before the helper counts as stuck, and how often that is checked.
@@ -34,7 +29,7 @@ const END_MS = 5000;
 export async function connect(
   entry: string,
   world: World,
-  { onReady, onEnd }: ConnectionEvents,
+  { onReady, onEnd }: Record<'onReady' | 'onEnd', () => void>,
   isMarking = true,
 ): Promise<Connection> {
   // What it starts inherits the mark.

@@ -18,14 +18,11 @@ export interface SearchPathOptions {
   readonly workspaces: readonly string[];
 }
 
-export interface SearchPath {
-  readonly places: readonly Place[];
-  /** Whether the places depend on the options only, and not on symbolic links. */
-  readonly isStable: boolean;
-}
-
-/** Returns the directories to search in order, each once (RES-6). */
-export function findSearchPath(options: SearchPathOptions): SearchPath {
+/**
+ * Returns the directories to search in order, each once (RES-6), and whether they depend on the options only, and not on
+ * symbolic links.
+ */
+export function findSearchPath(options: SearchPathOptions) {
   const { entries, workdir, home } = options;
   const ignore = [
     ...DEFAULT_IGNORE,

@@ -74,7 +74,7 @@ async function start({ world, limits, beforeRun }: EngineOptions): Promise<Engin
   const { launcher, filter, isLimited } = await findLauncher([entry, wasm], limits, world);
   const argv = [...launcher, ...nodeArguments(entry, wasm)];
   const companion = await startCompanion({ argv, filter, cwd: '/', environment: {} }, world);
-  return connect(companion, limits, { world, isLimited });
+  return connect(companion, limits, world, isLimited);
 }
 
 // COD-2: what the operating system and Node can take away from the process.
@@ -113,15 +113,12 @@ async function findLauncher(files: readonly string[], { cpuMs }: CodeLimits, wor
   return { launcher: [...limited, ...sandbox.launcher], filter: sandbox.filter, isLimited };
 }
 
-interface Connecting extends Pick<EngineOptions, 'world'> {
-  /** Whether the operating system limits its processor time. */
-  readonly isLimited: boolean;
-}
-
+// `isLimited`: whether the operating system limits its processor time.
 async function connect(
   companion: ChannelCompanion,
   limits: CodeLimits,
-  { world, isLimited }: Connecting,
+  world: World,
+  isLimited: boolean,
 ): Promise<Engine> {
   const { channel, ended, kill } = companion;
   let waiting: Waiting | undefined;

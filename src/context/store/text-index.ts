@@ -6,18 +6,6 @@ import type { Database } from './database.js';
 import { toChunks, toIndexed, toIndexQuery } from './search-terms.js';
 import { AT_OR_BELOW, toPathRange } from './version-table.js';
 
-export interface Match {
-  readonly path: string;
-  /** Hash of the payload that contains the chunk. */
-  readonly hash: string;
-  /** Position of the chunk in bytes. */
-  readonly start: number;
-  readonly length: number;
-  readonly startLine: number;
-  readonly endLine: number;
-  readonly score: number;
-}
-
 // Larger documents can be read and queried, but indexing them takes too long.
 const MAX_INDEXED_BYTES = 64 * 1024 * 1024;
 // About ten milliseconds of work, after which other tasks get their turn.
@@ -55,10 +43,11 @@ export async function index(db: Database, path: string, content: Uint8Array, kin
 }
 
 /**
- * Finds the best chunk of each document, so that a long one does not fill the answer. The inner query finds the matches,
- * the outer one their documents; a single query would search the index once per document.
+ * Finds the best chunk of each document, so that a long one does not fill the answer: the hash of its payload, and its
+ * position in bytes. The inner query finds the matches, the outer one their documents; a single query would search the
+ * index once per document.
  */
-export function searchIndex(db: Database, terms: readonly string[], prefix: string, limit: number): readonly Match[] {
+export function searchIndex(db: Database, terms: readonly string[], prefix: string, limit: number) {
   return db
     .prepare(
       `SELECT c.*, d.path, v.payload, found.rank FROM

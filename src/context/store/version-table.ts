@@ -4,16 +4,9 @@ import type { ContentKind, DocumentVersion } from '../../core/store.js';
 import type { Database, Row } from './database.js';
 import { missingDocument, missingVersion } from './document-errors.js';
 
-export interface Payload {
+interface Payload extends Pick<DocumentVersion, 'kind'> {
   readonly hash: string;
   readonly size: number;
-  readonly kind: ContentKind;
-}
-
-/** A version with content, and the hash of its payload. */
-export interface LiveVersion extends DocumentVersion {
-  readonly size: number;
-  readonly hash: string;
 }
 
 const MAX_VERSIONS = 100;
@@ -47,8 +40,8 @@ export function newestVersion(db: Database, path: string): DocumentVersion | und
   return row && toVersion(row);
 }
 
-/** Returns the newest or the given version. Throws `not_found` if there is none with content. */
-export function findVersion(db: Database, path: string, version: number | undefined): LiveVersion {
+/** Returns the newest or the given version with the hash of its payload. Throws `not_found` if there is none with content. */
+export function findVersion(db: Database, path: string, version: number | undefined): DocumentVersion & Payload {
   const row =
     version === undefined
       ? db.prepare(`${NEWEST} WHERE d.path = ?`).get(path)

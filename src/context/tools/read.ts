@@ -11,16 +11,12 @@ interface Target {
   readonly path: string;
 }
 
-interface ReadInput extends Target {
-  readonly offset?: number;
-  readonly limit?: number;
-  readonly version?: number;
-}
+type Read = Target & { readonly offset?: number; readonly limit?: number; readonly version?: number };
 
 // Close to the maximum length of a string.
 const MAX_READ_BYTES = 128 * 1024 * 1024;
 
-export async function read({ path, offset, limit, version }: ReadInput, context: ToolContext) {
+export async function read({ path, offset, limit, version }: Read, context: ToolContext) {
   const source = await storeOf(context).documents.open(path, version);
   try {
     return source.kind === 'binary' ? readBinary(source) : readLines(source, offset ?? 1, limit);
@@ -106,12 +102,9 @@ export async function versions({ path }: Target, context: ToolContext) {
   });
 }
 
-interface SearchInput extends Partial<Target> {
-  readonly query: string;
-  readonly limit?: number;
-}
+type Search = Partial<Target> & { readonly query: string; readonly limit?: number };
 
-export async function search({ query, path, limit = 10 }: SearchInput, context: ToolContext) {
+export async function search({ query, path, limit = 10 }: Search, context: ToolContext) {
   const hits = await storeOf(context).documents.search(query, { prefix: path, limit });
   const text = hits.map((hit) => `${hit.path}:${hit.startLine}-${hit.endLine}\n  ${hit.snippet}\n`).join('\n');
   return answer(hits.length === 0 ? `no results for "${quoteOutside(query)}"` : text, {

@@ -13,22 +13,18 @@ interface Target {
   readonly path: string;
 }
 
-interface WriteInput extends Target {
-  readonly content: string;
-  readonly on_conflict?: OnConflict;
-}
+type Write = Target & { readonly content: string; readonly on_conflict?: OnConflict };
 
-export async function write({ path, content, on_conflict }: WriteInput, context: ToolContext) {
+export async function write({ path, content, on_conflict }: Write, context: ToolContext) {
   const { documents } = storeOf(context);
   const written = await documents.write(path, Buffer.from(content), { overwrite: on_conflict === 'overwrite' });
   return answer(describe('wrote', written), describeWritten(written));
 }
 
-interface EditInput extends Target {
-  readonly patches: readonly LinePatch[];
-}
-
-export async function edit({ path, patches }: EditInput, context: ToolContext) {
+export async function edit(
+  { path, patches }: Target & { readonly patches: readonly LinePatch[] },
+  context: ToolContext,
+) {
   const { documents } = storeOf(context);
   const source = await documents.open(path);
   let before: string;
@@ -57,13 +53,9 @@ function assertJson(path: string, text: string): void {
   }
 }
 
-interface CopyInput {
-  readonly from: string;
-  readonly to: string;
-  readonly on_conflict?: OnConflict;
-}
+type Copy = { readonly from: string; readonly to: string; readonly on_conflict?: OnConflict };
 
-export async function copy({ from, to, on_conflict }: CopyInput, context: ToolContext) {
+export async function copy({ from, to, on_conflict }: Copy, context: ToolContext) {
   const { documents } = storeOf(context);
   const written = await documents.copy(from, to, { overwrite: on_conflict === 'overwrite' });
   return answer(describe('wrote', written), describeWritten(written));
@@ -78,11 +70,7 @@ export async function remove({ path }: Target, context: ToolContext) {
   });
 }
 
-interface RestoreInput extends Target {
-  readonly version?: number;
-}
-
-export async function restore({ path, version }: RestoreInput, context: ToolContext) {
+export async function restore({ path, version }: Target & { readonly version?: number }, context: ToolContext) {
   const { documents } = storeOf(context);
   const [newest, ...older] = await documents.versions(path);
   // Throws `not_found`.
