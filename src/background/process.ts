@@ -16,32 +16,7 @@ import { settlesWithin } from '../core/time-limit.js';
 import { type ShownProcess, showProcess } from './files.js';
 import { createOutputFiles, type OutputPart, readOutput } from './output.js';
 
-/** A process in the background, for its session. */
-export interface BackgroundProcess {
-  /** What is known of it now. */
-  shown(): ShownProcess;
-  /** Why output could not be stored, if it could not. */
-  fault(): string | undefined;
-  /** Reads output from an offset, by default from the end of what was last read so. */
-  read(from: number | undefined, most: number): OutputPart;
-  /** Waits until there is unread output, it has ended, or the time is over. */
-  wait(milliseconds: number, signal: AbortSignal): Promise<void>;
-  /** Ends it with everything that it started; resolves when nothing is left. */
-  stop(why: string): Promise<void>;
-}
-
-/** A process in the background, for the table of them. */
-export interface Entry extends BackgroundProcess {
-  readonly id: string;
-  readonly session: string;
-  readonly base: string;
-  /** Resolves when its process runs. */
-  readonly started: Promise<void>;
-  readonly ended: Promise<{ readonly output: Output; readonly reason: string }>;
-  readonly isOver: () => boolean;
-  /** What its run threw, if it did not start. */
-  readonly thrown: () => unknown;
-}
+export type BackgroundProcess = ReturnType<typeof createEntry>;
 
 export interface EntryOptions {
   readonly plan: Plan;
@@ -56,8 +31,8 @@ export interface EntryOptions {
 // BGR-3: more than this in a second makes the process wait.
 const BYTES_PER_SECOND = 1024 * 1024;
 
-/** Starts a process, and shows it to other processes. Throws `io`. */
-export function createEntry({ plan, scope, run, id, session, base, world }: EntryOptions): Entry {
+/** Starts a process in the background, and shows it to other processes. Throws `io`. */
+export function createEntry({ plan, scope, run, id, session, base, world }: EntryOptions) {
   const { caller, snapshot } = scope;
   const controller = new CallController();
   const started = deferred<void>();
@@ -130,18 +105,24 @@ export function createEntry({ plan, scope, run, id, session, base, world }: Entr
     id,
     session,
     base,
+    /** Resolves when its process runs. */
     started: started.promise,
     ended,
     isOver: () => isOver,
+    /** What its run threw, if it did not start. */
     thrown: () => thrown,
+    /** What is known of it now. */
     shown: () => shown,
+    /** Why output could not be stored, if it could not. */
     fault: () => output.fault,
-    read(from, most) {
+    /** Reads output from an offset, by default from the end of what was last read so. */
+    read(from: number | undefined, most: number): OutputPart {
       const part = readOutput(base, from ?? readUpTo, most);
       if (from === undefined) readUpTo = part.next;
       return part;
     },
-    async wait(milliseconds, signal) {
+    /** Waits until there is unread output, it has ended, or the time is over. */
+    async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
       const aborted = deferred<void>();
       const release = onAbort(signal, aborted.resolve);
       const unread = async (): Promise<void> => {
@@ -150,7 +131,8 @@ export function createEntry({ plan, scope, run, id, session, base, world }: Entr
       await settlesWithin(Promise.race([unread(), aborted.promise]), milliseconds);
       release();
     },
-    async stop(why) {
+    /** Ends it with everything that it started; resolves when nothing is left. */
+    async stop(why: string): Promise<void> {
       if (!isOver) stopped ??= why;
       controller.abort();
       await ended;

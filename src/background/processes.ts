@@ -9,7 +9,7 @@ import type { World } from '../core/snapshot.js';
 import { cancelled, settlesWithin } from '../core/time-limit.js';
 import { loadCrypto } from '../files/digest.js';
 import { basePath, isStopRequested, readProcesses, removeProcess } from './files.js';
-import { type BackgroundProcess, createEntry, type Entry } from './process.js';
+import { type BackgroundProcess, createEntry } from './process.js';
 import { describeStarted } from './text.js';
 
 export interface BackgroundOptions {
@@ -42,20 +42,20 @@ const STOP_POLL_MS = 250;
 
 export function createBackground(options: BackgroundOptions): BackgroundProcesses {
   const { directory, world, guard } = options;
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, BackgroundProcess>();
   /** Functions that end listening to the end of a session. */
   const releases = new Map<string, () => void>();
   let timer: NodeJS.Timeout | undefined;
-  const isRunning = ({ isOver }: Entry): boolean => !isOver();
-  const ofSession = (session = options.session): Entry[] =>
+  const isRunning = ({ isOver }: BackgroundProcess): boolean => !isOver();
+  const ofSession = (session = options.session): BackgroundProcess[] =>
     [...entries.values()].filter((entry) => entry.session === session);
-  const forget = ({ id, base }: Entry): void => {
+  const forget = ({ id, base }: BackgroundProcess): void => {
     entries.delete(id);
     releases.get(id)?.();
     releases.delete(id);
     removeProcess(base);
   };
-  const end = (entry: Entry, why: string): void =>
+  const end = (entry: BackgroundProcess, why: string): void =>
     inBackground(
       entry.stop(why).then(() => forget(entry)),
       world.debug,
@@ -76,7 +76,7 @@ export function createBackground(options: BackgroundOptions): BackgroundProcesse
     if (running >= most || isFull) throw tooMany(tool, isFull ? undefined : own.filter(isRunning));
     for (const ended of own.filter((entry) => entry.isOver()).slice(0, -KEPT_ENDED)) forget(ended);
   };
-  const open = (plan: ProcessPlan, scope: CallScope, run: (scope: CallScope) => Promise<Output>): Entry => {
+  const open = (plan: ProcessPlan, scope: CallScope, run: (scope: CallScope) => Promise<Output>): BackgroundProcess => {
     const id = `b_${loadCrypto().randomBytes(6).toString('hex')}`;
     const { session = options.session } = scope.caller;
     const entry = createEntry({ plan, scope, run, id, session, base: basePath(directory, id), world });
@@ -126,7 +126,7 @@ export function createBackground(options: BackgroundOptions): BackgroundProcesse
 }
 
 // False if it ended at once. Cancelling the call ends the wait.
-async function looksStarted({ started, ended, isOver }: Entry, signal: AbortSignal): Promise<boolean> {
+async function looksStarted({ started, ended, isOver }: BackgroundProcess, signal: AbortSignal): Promise<boolean> {
   const aborted = deferred<void>();
   const release = onAbort(signal, aborted.resolve);
   const stopped = Promise.race([ended, aborted.promise]);
@@ -147,7 +147,7 @@ function noSession(tool: string): ToolError {
   });
 }
 
-function tooMany(tool: string, running: readonly Entry[] | undefined): ToolError {
+function tooMany(tool: string, running: readonly BackgroundProcess[] | undefined): ToolError {
   const names = running?.map((entry) => `${entry.id} (${entry.shown().tool})`).join(', ');
   return new ToolError('busy', `${tool} was not started: too many processes run in the background`, {
     hint:

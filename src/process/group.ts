@@ -123,18 +123,11 @@ function findMarked(marked: RegExp): number[] {
   return listProcesses().filter((pid) => pid !== process.pid && marked.test(readProc(`/proc/${pid}/environ`) ?? ''));
 }
 
-export interface Lifeline {
-  /** Whether a process still has the other end open. */
-  isHeld(): boolean;
-  /** Kills the processes that hold the other end, whatever their group and environment (EXE-6). Linux only. */
-  killHolders(): Promise<void>;
-}
-
 const MAX_ROUNDS = 20;
 const PAUSE_MS = 5;
 
 /** Watches the socket that a process has as this descriptor. */
-export function watchLifeline(socket: Readable, pid: number, descriptor: number, platform: string): Lifeline {
+export function watchLifeline(socket: Readable, pid: number, descriptor: number, platform: string) {
   let held = true;
   const shown = platform === 'linux' ? readProcLink(`/proc/${pid}/fd/${descriptor}`) : undefined;
   const name = shown ?? (platform === 'linux' ? guessOtherEnd(socket) : undefined);
@@ -144,8 +137,10 @@ export function watchLifeline(socket: Readable, pid: number, descriptor: number,
   // What is written to it is dropped.
   socket.resume();
   return {
+    /** Whether a process still has the other end open. */
     isHeld: () => held,
-    async killHolders() {
+    /** Kills the processes that hold the other end, whatever their group and environment (EXE-6). Linux only. */
+    async killHolders(): Promise<void> {
       // Repeated: a process can fork before it is killed.
       for (let round = 0; held && name !== undefined && round < MAX_ROUNDS; round++) {
         // A guessed name could be that of another process's socket; only one that was started later can be meant.

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { deferred, nextTurn, onAbort } from '../core/async.js';
 import type { World } from '../core/snapshot.js';
 import { createOutput, readOutput } from './collect.js';
-import { isAnyLeftSince, isGroupAlive, killMarked, type Lifeline, signalGroup, watchLifeline } from './group.js';
+import { isAnyLeftSince, isGroupAlive, killMarked, signalGroup, watchLifeline } from './group.js';
 import type { ProcessEnd, ProcessOutcome, ProcessRequest, Run, RunRequest, Stop, SuperviseOptions } from './request.js';
 import { type Descriptors, nextMark, onceEnded, start } from './start.js';
 
@@ -47,7 +47,7 @@ export function supervise(request: RunRequest, options: SuperviseOptions): Run {
     const passed = descriptor === undefined ? [] : [descriptor];
     const stdio: Descriptors = ['pipe', 'pipe', 'pipe', ...passed, 'pipe'];
     const lifelineAt = 3 + passed.length;
-    let lifeline!: Lifeline;
+    let lifeline!: ReturnType<typeof watchLifeline>;
     const child = await start({ ...request, egress }, mark, world, stdio, ({ pid = 0, stdio: pipes }) => {
       lifeline = watchLifeline(pipes[lifelineAt] as Readable, pid, lifelineAt, world.platform);
     });

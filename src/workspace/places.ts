@@ -44,20 +44,10 @@ export function createBoundaries(home: string | undefined, isTrusted: (workspace
 
 export type Located = Pick<Snapshot, 'workdir' | 'settings'>;
 
-/** Computes the places of a snapshot. */
-export interface PlacesOf {
-  /** Returns all places in order of precedence. */
-  list(at: Located): readonly Place[];
-  /** Returns the places that are libraries. */
-  libraries(at: Located): readonly Place[];
-  /** Returns the directories that the workdir may be moved within. */
-  roots(at: Located): readonly string[];
-  problems(at: Located): readonly Problem[];
-  /** Returns the workspace that the files of a directory must stay inside (RES-46). */
-  boundaryOf(at: Located, files: FilesOf): Boundary | undefined;
-}
+export type PlacesOf = ReturnType<typeof createPlaces>;
 
-export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: PlacesOptions): PlacesOf {
+/** Creates what computes the places of a snapshot. */
+export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: PlacesOptions) {
   const named = paths === undefined ? undefined : assertPaths(paths);
   const installed = stores.map((directory): Place => ({ directory, owner: 'package', kind: 'packages' }));
 
@@ -93,10 +83,13 @@ export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: 
     workspaces: workspacesOf(at),
   });
   return {
+    /** Returns the directories that the workdir may be moved within. */
     roots,
-    // RES-6, RES-43, SCR-17: the search path with installed tools before the user's own, then the scripts of the
-    // workdir, then those of the user.
-    list(at) {
+    /**
+     * Returns all places in order of precedence (RES-6, RES-43, SCR-17): the search path with installed tools before the
+     * user's own, then the scripts of the workdir, then those of the user.
+     */
+    list(at: Located): readonly Place[] {
       const path = readPath(at);
       const own = path.findIndex(({ owner }) => owner === 'user');
       const before = own === -1 ? path.length : own;
@@ -112,12 +105,14 @@ export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: 
         ...(options.hasRootFiles ? [withBoundary(rootOf(at.workdir, home), at)] : []),
       ];
     },
-    libraries: (at) => readPath(at).filter(({ external }) => external === true),
-    problems: (at) => [
+    /** Returns the places that are libraries. */
+    libraries: (at: Located) => readPath(at).filter(({ external }) => external === true),
+    problems: (at: Located): readonly Problem[] => [
       ...findMissing(searchPath(at)),
       ...findTaskProblems(at, options.isRead),
       ...findDocumentProblems(at, home, options.isRead),
     ],
+    /** Returns the workspace that the files of a directory must stay inside (RES-46). */
     boundaryOf,
   };
 }
