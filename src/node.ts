@@ -121,7 +121,6 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
       hasRootFiles: formats.some(({ places }) => places.includes('root')),
       isRead: (kind, name) => formats.some((format) => format.places.includes(kind) && format.claims(name)),
       boundaryOf: files.boundaryOf,
-      now: world.now,
     }),
     servers: files.servers.read,
     serverSecrets: secrets,

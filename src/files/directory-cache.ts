@@ -11,9 +11,10 @@ const KEPT_MS = 60_000;
 /** Returns a function that reads a directory, again only if it changed; undefined if it does not exist. */
 export function createDirectoryCache<T>(read: (directory: string) => T) {
   const kept = new Map<string, { readonly identity: FileIdentity; readonly at: number; readonly value: T }>();
-  return (directory: string, now: number): T | undefined => {
+  return (directory: string): T | undefined => {
     const identity = statIdentity(directory);
     if (identity === undefined) return undefined;
+    const now = Date.now();
     const known = kept.get(directory);
     if (known !== undefined && sameIdentity(known.identity, identity) && Math.abs(now - known.at) < KEPT_MS) {
       return known.value;

@@ -28,7 +28,6 @@ export interface PlacesOptions {
   /** Whether a format reads the file or directory of this name in places of a kind. */
   readonly isRead: IsRead;
   readonly boundaryOf: BoundaryOf;
-  readonly now: () => number;
 }
 
 type IsRead = (kind: PlaceKind, name: string) => boolean;
@@ -99,7 +98,7 @@ export function createPlaces({ firstWorkdir, home, paths, stores, ...options }: 
         ...path.slice(before),
         ...findScriptPlaces(at.workdir, home)
           .map((place) => withBoundary(place, at))
-          .flatMap((place) => [place, ...findGroups(place, options.now())]),
+          .flatMap((place) => [place, ...findGroups(place)]),
         ...findDocuments(at, home, workspacesOf(at)).map((place) => withBoundary(place, at)),
         ...findTaskFiles(at, home).map((place) => withBoundary(place, at)),
         ...(options.hasRootFiles ? [withBoundary(rootOf(at.workdir, home), at)] : []),
@@ -150,9 +149,9 @@ function findScriptPlaces(workdir: string, home: string | undefined): Place[] {
 }
 
 // MOD-32: directories below `.agents/tools`, which hold modules. RES-46: those behind a link out are not listed.
-function findGroups(place: Place, now: number): Place[] {
+function findGroups(place: Place): Place[] {
   const path = admittedPath(place.directory, place.boundary);
-  const names = path === undefined ? [] : (listDirectories(path, now) ?? []);
+  const names = path === undefined ? [] : (listDirectories(path) ?? []);
   return names.map((name): Place => ({ ...place, directory: join(place.directory, name), kind: 'groups' }));
 }
 

@@ -16,7 +16,7 @@ const [FIRST_USER, NOBODY] = [1000, 65_534];
 
 /** Returns the canonical home directories of this machine. */
 export function findHomes(home: string | undefined): readonly string[] {
-  const all = [...PARENTS, ...(home === undefined ? [] : [home]), ...(accountHomes('/etc', Date.now()) ?? [])];
+  const all = [...PARENTS, ...(home === undefined ? [] : [home]), ...(accountHomes('/etc') ?? [])];
   const real = [...new Set(all)].flatMap((path) => (statOrNothing(path)?.isDirectory() ? (realPath(path) ?? []) : []));
   // Some accounts have the home `/` or `/tmp`, and some images keep that of a user in a directory of the system.
   const isUsed = (path: string): boolean => [...SYSTEM, RUN, ...TEMPORARY].some((one) => isWithin(path, one));
@@ -58,19 +58,18 @@ export interface HomeContext {
   readonly homes: readonly string[];
   readonly workdir: string;
   readonly path: string | undefined;
-  readonly now: number;
 }
 
 /** Returns what is open in closed homes and private directories besides the project. */
-export function findPrograms({ home, homes, workdir, path, now }: HomeContext): readonly string[] {
+export function findPrograms({ home, homes, workdir, path }: HomeContext): readonly string[] {
   const isClosed = (one: string): boolean => [...homes, ...TEMPORARY, RUN].some((place) => isWithin(place, one));
   const searched = (path ?? '').split(delimiter).filter((one) => isAbsolute(one));
   // EXE-81: a process may have left links in a directory of the workdir.
   const onPath = searched.filter((one) => !isWithin(workdir, one) && !isWithin(workdir, realPath(one) ?? one));
   // Root may use the programs of a user, and the other way round.
   const used = homes.filter((one) => one === home || onPath.some((directory) => isWithin(one, directory)));
-  const own = used.flatMap((one) => listPrograms(one, now) ?? []);
-  const found = onPath.flatMap((one) => [...(isClosed(one) ? [one] : []), ...(listTargets(one, now) ?? [])]);
+  const own = used.flatMap((one) => listPrograms(one) ?? []);
+  const found = onPath.flatMap((one) => [...(isClosed(one) ? [one] : []), ...(listTargets(one) ?? [])]);
   const installed = found.flatMap((one) => toInstallations(one, homes));
   const all = [...own, ...(homes.length === 0 ? [] : [HOMEBREW]), ...installed];
   const isUsable = (one: string): boolean =>

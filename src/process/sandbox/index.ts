@@ -84,22 +84,21 @@ export async function planSandbox(
   { world, wieldHome = findWieldHome(world.env, world.home) }: SandboxContext,
 ): Promise<PlannedSandbox> {
   const workdir = realPath(target.workdir) ?? target.workdir;
-  const now = world.now();
   const home = world.home === undefined ? undefined : (realPath(world.home) ?? world.home);
   const homes = findHomes(home);
-  const search = toSearch(applied, settings, { workdir, home, homes, now });
-  const found = await walk(search, now);
-  const remembered = readLinks(wieldHome, now);
-  const ofHome = home === undefined ? [] : (listSettings(home, now) ?? []);
+  const search = toSearch(applied, settings, { workdir, home, homes });
+  const found = await walk(search);
+  const remembered = readLinks(wieldHome);
+  const ofHome = home === undefined ? [] : (listSettings(home) ?? []);
   const projects = findProjects(workdir, homes);
   const ofProject = { workdir, root: projects.at(-1)! };
-  const secrets = findSecrets({ ...ofProject, wieldHome, found, ofHome, remembered, now });
-  const guarded = findGuarded(workdir, found, { places: settings.places, now });
-  const profile = resolveProfiles(applied, settings, { workdir, home, homes, secrets, guarded, remembered, now });
+  const secrets = findSecrets({ ...ofProject, wieldHome, found, ofHome, remembered });
+  const guarded = findGuarded(workdir, found, settings.places);
+  const profile = resolveProfiles(applied, settings, { workdir, home, homes, secrets, guarded, remembered });
   const name = [...new Set(applied.map((one) => one.profile))].join(' + ');
   const states = await probeBackends(world, wieldHome, workdir);
   const [project] = projects;
-  const places = { home, homes: profile.homes, workdir, path: target.environment.PATH, now };
+  const places = { home, homes: profile.homes, workdir, path: target.environment.PATH };
   const open = {
     project: [project, workdir],
     programs: [...findPrograms(places), ...findGitDirectories(project)],
@@ -218,12 +217,12 @@ function findExposed(code: readonly string[], rules: SandboxRules, homes: readon
 function toSearch(
   applied: readonly AppliedProfile[],
   { profiles, places = [] }: SandboxSettings,
-  { workdir, home, homes, now }: Omit<HomeContext, 'path'>,
+  { workdir, home, homes }: Omit<HomeContext, 'path'>,
 ): Omit<SandboxSearch, 'found'> {
   const tables = applied.flatMap(({ profile }) => profiles.get(profile) ?? []);
   const isListed = tables.some(({ read }) => read !== undefined && !read.includes('/'));
   const denied = tables.flatMap(({ deny = [] }) => deny.map((path) => toPath(path, { workdir, home })));
-  const closed = homes.includes(workdir) ? (listSettings(workdir, now) ?? []) : [];
+  const closed = homes.includes(workdir) ? (listSettings(workdir) ?? []) : [];
   const skipped = [...denied, ...homes, ...closed].filter((path) => path !== workdir);
   // The outermost repository: a process may have made one in its workdir.
   return { root: isListed ? workdir : findProjects(workdir, homes).at(-1)!, skipped, places };

@@ -49,7 +49,6 @@ export interface ProfileContext {
   readonly guarded: readonly GuardedPath[];
   /** Links that were hidden before. */
   readonly remembered: readonly RememberedLink[];
-  readonly now: number;
 }
 
 /** Returns what profiles allow together. Throws `unavailable` for an unknown one. */
@@ -89,9 +88,9 @@ function toBuiltin(name: string, context: ProfileContext): Profile | undefined {
 }
 
 // EXE-74: a directory around a secret does not name it. In a home that is open, settings are secrets.
-function toHidden({ workdir, homes, secrets, now }: ProfileContext, named: readonly string[]) {
+function toHidden({ workdir, homes, secrets }: ProfileContext, named: readonly string[]) {
   const open = homes.filter((home) => home === workdir || named.includes(home));
-  const settings = open.flatMap((home) => listSettings(home, now) ?? []);
+  const settings = open.flatMap((home) => listSettings(home) ?? []);
   return {
     homes: homes.filter((home) => !open.includes(home)),
     secrets: [...new Set([...secrets, ...settings])].filter((secret) => !named.includes(secret)),

@@ -30,7 +30,7 @@ export async function reportSandbox(
   world: World,
 ): Promise<Output> {
   if (sandbox === undefined) return output;
-  const left = sandbox.backend === 'none' ? [] : await findLeft(sandbox, world);
+  const left = sandbox.backend === 'none' ? [] : await findLeft(sandbox);
   const meta = {
     ...{ ...output.meta, sandbox: sandbox.backend, sandboxProfile: sandbox.profile },
     ...(left.length === 0 ? {} : { sandboxLeft: left }),
@@ -48,11 +48,10 @@ export async function reportSandbox(
 }
 
 // EXE-75: what did not exist could be created. Found at the end of a call, whichever process of that time made it.
-async function findLeft({ searched, workdir, rules }: SandboxPlan, world: World): Promise<readonly string[]> {
+async function findLeft({ searched, workdir, rules }: SandboxPlan): Promise<readonly string[]> {
   const isWritable = [...rules].some(([path, access]) => access === 'write' && mayContain(path, workdir));
   if (!isWritable) return [];
-  const now = world.now();
-  const all = findGuarded(workdir, await walk(searched, now), { ...searched, now });
+  const all = findGuarded(workdir, await walk(searched), searched.places);
   const isKnown = ({ path, real }: GuardedPath): boolean =>
     searched.found.has(path) && searched.found.get(path) === real;
   // A link counts by itself, wherever it leads.

@@ -44,17 +44,16 @@ export interface SecretSearch {
   /** Files of the home whose other names are secrets, too. */
   readonly ofHome: readonly string[];
   readonly remembered: readonly RememberedLink[];
-  readonly now: number;
 }
 
 /** Returns the canonical paths of secrets that exist. */
 export function findSecrets(search: SecretSearch): readonly string[] {
-  const { wieldHome, found, ofHome, remembered, now } = search;
+  const { wieldHome, found, ofHome, remembered } = search;
   const own = [...found.secrets, ...remembered.filter((link) => isOfProject(link, search))];
   const hidden = own.filter((one) => hidesTarget(one, search)).map(({ real }) => real);
   const paths = realPaths([wieldHome, ...OF_SYSTEM]);
   const links = realPaths(hidden);
-  return [...new Set([...paths, ...links, ...findLinked([...paths, ...links, ...ofHome], found.directories, now)])];
+  return [...new Set([...paths, ...links, ...findLinked([...paths, ...links, ...ofHome], found.directories)])];
 }
 
 type Project = Pick<SecretSearch, 'workdir' | 'root'>;
@@ -77,7 +76,7 @@ export function hidesTarget({ path, real }: FoundPath, { workdir, root }: Projec
 export function findGuarded(
   workdir: string,
   { guarded }: Pick<Found, 'guarded'>,
-  { places = [], now }: { readonly places?: readonly string[] | undefined; readonly now: number },
+  places: readonly string[] = [],
 ): readonly GuardedPath[] {
   const known = OF_WORKDIR.map((name) => join(workdir, name));
   const named = places.filter((place) => !place.startsWith('~')).map((place) => resolve(workdir, place));
@@ -87,7 +86,7 @@ export function findGuarded(
   const toGuarded = (paths: readonly string[]): GuardedPath[] =>
     paths.filter((path) => lstatOrNothing(path) !== undefined).map((path) => ({ path, real: realPath(path) }));
   const all = [...guarded, ...toGuarded(searched)];
-  const found = [...all, ...findTargets(all, workdir, now), ...toGuarded(ofSystem)];
+  const found = [...all, ...findTargets(all, workdir), ...toGuarded(ofSystem)];
   return [...new Map(found.map((one) => [one.path, one])).values()];
 }
 
@@ -103,8 +102,8 @@ export interface RememberedLink {
 const directoryOf = (wieldHome: string): string => join(wieldHome, 'hidden-links');
 
 /** Returns the links that were hidden before: a process that removes one does not uncover what it led to (EXE-80). */
-export function readLinks(wieldHome: string, now: number): readonly RememberedLink[] {
-  return listLinks(directoryOf(wieldHome), now) ?? [];
+export function readLinks(wieldHome: string): readonly RememberedLink[] {
+  return listLinks(directoryOf(wieldHome)) ?? [];
 }
 
 /** Returns the links that hide something in a workdir although they were removed. */
@@ -116,7 +115,7 @@ export function findRemovedLinks(
   const project = { workdir, root: findProjects(workdir, findHomes(world.home)).at(-1)! };
   const isRemoved = ({ path, real }: RememberedLink): boolean =>
     realPath(path) !== real && statOrNothing(real) !== undefined;
-  return readLinks(wieldHome, world.now()).filter(
+  return readLinks(wieldHome).filter(
     (link) => isOfProject(link, project) && hidesTarget(link, project) && isRemoved(link),
   );
 }

@@ -82,7 +82,7 @@ export interface GuardedPath {
  * Finds secrets and files that make other programs run code in all directories below a root, but not in skipped ones,
  * and not behind links. Throws `unavailable` if there are too many.
  */
-export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skipped'>, now: number): Promise<Found> {
+export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skipped'>): Promise<Found> {
   const found = { secrets: [] as FoundPath[], guarded: [] as GuardedPath[], directories: [] as string[] };
   // Packages contain settings of their authors, which nobody uses: only their programs count.
   const queue: { readonly path: string; readonly name: string; readonly isPackage: boolean }[] = [
@@ -92,7 +92,7 @@ export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skip
     if (at >= MAX_DIRECTORIES) throw tooLarge(root);
     if (at % DIRECTORIES_PER_TURN === DIRECTORIES_PER_TURN - 1) await nextTurn();
     const { path, name, isPackage } = queue[at]!;
-    const listing = list(path, now);
+    const listing = list(path);
     if (listing === undefined) continue;
     const { directories, secrets, guarded, links, kind } = listing;
     const find = (one: string): GuardedPath => {
@@ -127,7 +127,7 @@ function isThere(found: GuardedPath): found is FoundPath {
 }
 
 /** Returns what links in protected directories of a workdir lead to, which is used like what is in them. */
-export function findTargets(guarded: readonly GuardedPath[], workdir: string, now: number): readonly GuardedPath[] {
+export function findTargets(guarded: readonly GuardedPath[], workdir: string): readonly GuardedPath[] {
   const targets: FoundPath[] = [];
   const seen = new Set<string>();
   const findPath = (path: string): string[] => {
@@ -139,13 +139,13 @@ export function findTargets(guarded: readonly GuardedPath[], workdir: string, no
   // Programs of packages lead to other packages, and of a repository only the hooks are links to programs.
   const queue = guarded.filter(isThere).flatMap(({ real, unit }: GuardedPath & FoundPath) => {
     if (unit !== undefined) return [];
-    return list(real, now)?.kind === 'repository' ? findPath(join(real, 'hooks')) : real;
+    return list(real)?.kind === 'repository' ? findPath(join(real, 'hooks')) : real;
   });
   for (const path of queue) {
     if (seen.has(path) || !isWithin(workdir, path)) continue;
     if (seen.size >= MAX_DIRECTORIES) throw tooLarge(workdir);
     seen.add(path);
-    const { directories = [], links = [] } = list(path, now) ?? {};
+    const { directories = [], links = [] } = list(path) ?? {};
     queue.push(...directories.filter((name) => name !== '.git' && !PACKAGES.has(name)).map((name) => join(path, name)));
     queue.push(...links.flatMap((name) => findPath(join(path, name))));
   }
@@ -153,7 +153,7 @@ export function findTargets(guarded: readonly GuardedPath[], workdir: string, no
 }
 
 /** Returns other names of files, in directories that were walked. */
-export function findLinked(files: readonly string[], directories: readonly string[], now: number): string[] {
+export function findLinked(files: readonly string[], directories: readonly string[]): string[] {
   const linked = new Set<string>();
   for (const path of files) {
     const stats = lstatOrNothing(path);
@@ -162,7 +162,7 @@ export function findLinked(files: readonly string[], directories: readonly strin
   // Other files are looked at only if a secret has several names, which is rare.
   if (linked.size === 0) return [];
   return directories.flatMap((directory) =>
-    (listFiles(directory, now) ?? []).filter(([, inode]) => linked.has(inode)).map(([path]) => path),
+    (listFiles(directory) ?? []).filter(([, inode]) => linked.has(inode)).map(([path]) => path),
   );
 }
 
