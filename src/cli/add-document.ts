@@ -49,7 +49,7 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
     throw usageError(`"${sanitize(name)}" cannot be the name of a group`, 'choose one: --namespace NAME');
   const file = join(home, '.agents', 'tools', `${name}.openapi${extname(path)}`);
   const found = await inspectDocument(bytes, name, file, isRemote ? new URL(source) : resolve(cwd, source));
-  const { wieldHome, world } = machine;
+  const { wieldHome } = machine;
   if (!json) print(call, found);
   if (!json && (dryRun || !flags.has('yes')))
     terminal.out(`  ${dryRun ? 'would write' : 'file   '}  ${sanitize(file)}\n`);
@@ -61,7 +61,7 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
   assertFree();
   if (!dryRun && !(await confirm(call, 'Add it to your tools?', file))) return 0;
   const write = (): Promise<void> =>
-    withFileLock(file, { wieldHome, world, signal: call.signal, doing: `writing ${file}` }, async () => {
+    withFileLock(file, { wieldHome, signal: call.signal, doing: `writing ${file}` }, async () => {
       assertFree();
       makeDirectory(join(home, '.agents', 'tools'), 0o755);
       writeFileAtomic(file, bytes, { mode: 0o644 });

@@ -42,10 +42,8 @@ export function renewTrust<T>(
 /** Changes a configuration file while no other process does: `change` reads, checks and writes it (STA-6). */
 export function changeConfig<T>(call: VerbCall, path: string, change: () => T | Promise<T>): Promise<T> {
   const toolbox = call.toolbox();
-  const { wieldHome, world } = toolbox.machine;
-  return renewTrust(toolbox, () =>
-    withConfigLock(path, { wieldHome, world, signal: call.signal }, async () => change()),
-  );
+  const { wieldHome } = toolbox.machine;
+  return renewTrust(toolbox, () => withConfigLock(path, { wieldHome, signal: call.signal }, async () => change()));
 }
 
 /** Throws `conflict` if an entry is not the one that was shown before the user confirmed. */

@@ -4,7 +4,6 @@ import { renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pause } from '../core/async.js';
 import { orNothing, systemReason, ToolError } from '../core/error.js';
-import type { World } from '../core/snapshot.js';
 import { loadCrypto } from './digest.js';
 import { namesIn } from './list.js';
 import { makeDirectory } from './make-directory.js';
@@ -14,14 +13,12 @@ import { toFileError } from './state.js';
 
 // How long one process may hold the lock while others wait.
 const WAIT_MS = 120_000;
-const CLOCK = { monotonic: () => performance.now() };
 const POLL_MS = 20;
 const MAX_POLL_MS = 400;
 // In alphabetical order, the holder comes first, then those that try to become it, then the queue by time of arrival.
 const NAME = /^(held|try|wait-\d{15})-(\d+)-(\d+)-[0-9a-f]+$/;
 
 export interface LockContext {
-  readonly world?: Pick<World, 'monotonic'>;
   readonly signal?: AbortSignal;
   /** What the holder does, for the timeout message: `installing`. */
   readonly doing: string;
@@ -59,11 +56,11 @@ export function isAbandonedContender(path: string): boolean {
 }
 
 async function acquire(directory: string, context: LockContext): Promise<string> {
-  const { world = CLOCK, signal } = context;
+  const { signal } = context;
   const own = `${process.pid}-${startTime(process.pid) ?? 0}-${loadCrypto().randomBytes(6).toString('hex')}`;
   // Microseconds since boot, which processes can compare.
   const queued = `wait-${String(process.hrtime.bigint() / 1000n).padStart(15, '0')}-${own}`;
-  const patience = createPatience(context);
+  const checkPatience = createPatience(context);
   try {
     for (;;) {
       const all = contenders(directory);
@@ -77,7 +74,7 @@ async function acquire(directory: string, context: LockContext): Promise<string>
         throw new ToolError('cancelled', 'cancelled while waiting for the lock', {
           hint: 'run the command again',
         });
-      patience.check(first, world.monotonic());
+      checkPatience(first);
       const ahead = all.filter(({ name }) => name < queued).length;
       await pause(Math.min(POLL_MS * Math.max(1, ahead), MAX_POLL_MS) * (0.5 + Math.random()));
     }
@@ -93,22 +90,21 @@ interface Contender {
 }
 
 // Reports a long wait once, and throws `busy` if one process holds the lock for too long.
-function createPatience({ world = CLOCK, doing, report }: LockContext) {
-  const began = world.monotonic();
+function createPatience({ doing, report }: LockContext): (first: Contender | undefined) => void {
+  const began = performance.now();
   let reported = false;
   let known: { readonly name: string | undefined; readonly since: number } = { name: undefined, since: began };
-  return {
-    check(first: Contender | undefined, now: number): void {
-      if (known.name !== first?.name) known = { name: first?.name, since: now };
-      if (now - known.since > WAIT_MS) {
-        throw new ToolError('busy', `another wield is ${doing} (process ${first?.pid ?? 'unknown'})`, {
-          hint: 'wait until it ends, then run the command again',
-        });
-      }
-      if (reported || first === undefined || now - began <= 500) return;
-      reported = true;
-      report?.({ kind: 'note', text: `waiting for another wield (process ${first.pid})` });
-    },
+  return (first) => {
+    const now = performance.now();
+    if (known.name !== first?.name) known = { name: first?.name, since: now };
+    if (now - known.since > WAIT_MS) {
+      throw new ToolError('busy', `another wield is ${doing} (process ${first?.pid ?? 'unknown'})`, {
+        hint: 'wait until it ends, then run the command again',
+      });
+    }
+    if (reported || first === undefined || now - began <= 500) return;
+    reported = true;
+    report?.({ kind: 'note', text: `waiting for another wield (process ${first.pid})` });
   };
 }
 

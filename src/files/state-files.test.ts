@@ -95,7 +95,6 @@ test('a failed write leaves no temporary file', () => {
 test('the lock of a dead process, and of a reused process id, is taken over', async () => {
   const lock = join(createDirectory(), 'lock');
   const context = {
-    world: { monotonic: () => performance.now() },
     signal: AbortSignal.timeout(60_000),
     doing: 'testing',
   };

@@ -67,8 +67,7 @@ export function newProgramId(): string {
 }
 
 /** `key` is the key of the state; a function, because it is created on first use. */
-export function createSuspendedPrograms(directory: string, key: () => string, world: Pick<World, 'now' | 'monotonic'>) {
-  const { now } = world;
+export function createSuspendedPrograms(directory: string, key: () => string, { now }: Pick<World, 'now'>) {
   const sealed = createSealed(key);
   const journal = (id: string): string => journalOf(directory, id);
   const claimOf = (id: string): string => join(directory, `${id}.claim`);
@@ -139,8 +138,7 @@ export function createSuspendedPrograms(directory: string, key: () => string, wo
       { principal, workdir }: Omit<ProgramOwner, 'source'>,
     ): Promise<ClaimedProgram | KeptAnswer> {
       if (!checkStateDirectory(directory)) throw notFound(id);
-      const context = { world, signal: new AbortController().signal, doing: 'resuming a program' };
-      return withLock(join(directory, 'claims.lock'), context, async () => {
+      return withLock(join(directory, 'claims.lock'), { doing: 'resuming a program' }, async () => {
         // What is read while another process runs it may have run already.
         const isRunning = runs(id);
         const ended = answers.find(id, { principal, workdir });

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isToolError, systemReason, ToolError } from '../../core/error.js';
-import type { World } from '../../core/snapshot.js';
 import type { HttpServer } from '../../core/upstream.js';
 import { loadCrypto } from '../../files/digest.js';
 import { withLock } from '../../files/lock.js';
@@ -135,13 +134,12 @@ export function withLoginLock<T>(
   server: HttpServer,
   options: {
     readonly directory: string;
-    readonly world: Pick<World, 'monotonic'>;
     readonly signal?: AbortSignal | undefined;
   },
   work: () => Promise<T>,
 ): Promise<T> {
-  const { directory, world, signal } = options;
-  const context = { world, doing: 'renewing a login', ...(signal && { signal }) };
+  const { directory, signal } = options;
+  const context = { doing: 'renewing a login', ...(signal && { signal }) };
   return withLock(`${findLoginFile(directory, server)}.lock`, context, work);
 }
 

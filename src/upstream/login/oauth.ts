@@ -137,7 +137,7 @@ function createTokenSource(options: OAuthOptions) {
   const renew = (stale: string | undefined, refused?: Response): Promise<string> => {
     let renewal = renewals.get(stale);
     if (renewal === undefined) {
-      renewal = withLoginLock(server, { directory, world }, async () => {
+      renewal = withLoginLock(server, { directory }, async () => {
         const tokens = await renewNow(load, stale, refused, options);
         remember(tokens);
         return tokens.access_token;

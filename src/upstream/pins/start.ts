@@ -111,10 +111,10 @@ export async function installPin(
   { files, ...pin }: Resolved,
   start: InstallOptions,
 ): Promise<void> {
-  const { wieldHome, world, signal } = start;
+  const { wieldHome, signal } = start;
   const root = rootOf(wanted, pin, wieldHome);
   for (const directory of [wieldHome, dirname(root)]) createStateDirectory(directory);
-  await withLock(`${root}.lock`, { world, ...(signal && { signal }), doing: 'installing a package' }, async () => {
+  await withLock(`${root}.lock`, { ...(signal && { signal }), doing: 'installing a package' }, async () => {
     if (existsSync(join(root, MARKER))) return;
     removeTree(root);
     createStateDirectory(root);
