@@ -129,7 +129,9 @@ const PAUSE_MS = 5;
 /** Watches the socket that a process has as this descriptor. */
 export function watchLifeline(socket: Readable, pid: number, descriptor: number, platform: string) {
   let held = true;
-  const shown = platform === 'linux' ? readProcLink(`/proc/${pid}/fd/${descriptor}`) : undefined;
+  const open = platform === 'linux' ? readProcLink(`/proc/${pid}/fd/${descriptor}`) : undefined;
+  // A program such as bubblewrap may have opened something else there already, whose name other processes have, too.
+  const shown = open?.startsWith('socket:') ? open : undefined;
   const name = shown ?? (platform === 'linux' ? guessOtherEnd(socket) : undefined);
   socket.once('close', () => {
     held = false;

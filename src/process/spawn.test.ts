@@ -1,8 +1,13 @@
 // Tests of how a process is started: no shell, its own group, only the given environment.
 
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { World } from '../core/snapshot.js';
+import { watchLifeline } from './group.js';
 import { runProcess } from './spawn.js';
 
 const world: World = {
@@ -50,6 +55,20 @@ test('a process has its own group, which ends with it', async () => {
     await expect.poll(() => isRunning(Number(child))).toBe(false);
   } finally {
     if (isRunning(Number(child))) process.kill(Number(child), 'SIGKILL');
+  }
+});
+
+test('what a program opened in place of its lifeline ends no other process that has it open', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'wield-lifeline-'));
+  const shared = openSync(join(directory, 'shared'), 'w');
+  const [own, other] = [1, 2].map(() => spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', shared] }));
+  try {
+    await watchLifeline(new PassThrough(), own!.pid!, 3, process.platform).killHolders();
+    expect(isRunning(other!.pid!)).toBe(true);
+  } finally {
+    for (const child of [own!, other!]) child.kill('SIGKILL');
+    closeSync(shared);
+    rmSync(directory, { recursive: true });
   }
 });
 
