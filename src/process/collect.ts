@@ -1,6 +1,7 @@
 // Reads and collects the output of a process, with one cap over both streams, in memory or spilled to a result store.
 
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { nextTurn } from '../core/async.js';
 import type { Spill } from '../core/executor.js';
 import type { World } from '../core/snapshot.js';
@@ -23,7 +24,8 @@ interface ReadState {
 export function readOutput(child: ChildProcess, receive: Receive, world: World) {
   const state: ReadState = { held: 0, lastOutput: world.monotonic() };
   const read = async (from: 'stdout' | 'stderr'): Promise<void> => {
-    for await (const chunk of child[from]!) {
+    const stream = child[from]!;
+    for await (const chunk of stream) {
       state.lastOutput = world.monotonic();
       const wait = receive(chunk as Buffer, from);
       if (wait === undefined) continue;
@@ -32,6 +34,7 @@ export function readOutput(child: ChildProcess, receive: Receive, world: World) 
       state.held--;
       state.lastOutput = world.monotonic();
     }
+    if (!stream.closed) await once(stream, 'close');
   };
   // A stream that is destroyed before its end throws.
   const closed = Promise.allSettled([read('stdout'), read('stderr')]);
