@@ -1,7 +1,7 @@
 // Documents on disk: versions and a text index in an embedded database, contents in files.
 
 import { join } from 'node:path';
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import type { DocumentStore, DocumentVersion, WriteOptions } from '../../core/store.js';
 import { statOrNothing } from '../../files/read.js';
 import { createStateDirectory } from '../../files/state.js';
@@ -44,7 +44,7 @@ export function createDocumentFiles({ directory, now }: DocumentFilesOptions): D
   const readPart = (path: string, hash: string, start: number, length: number): Uint8Array => {
     const opened = payloads.open(hash) ?? unreadableContent(path);
     try {
-      return opened.read(start, length);
+      return orNothing(() => opened.read(start, length)) ?? unreadableContent(path);
     } finally {
       opened.close();
     }

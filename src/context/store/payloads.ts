@@ -29,7 +29,7 @@ export function createPayloads(directory: () => string) {
       if (descriptor === undefined) return undefined;
       return {
         read(offset, length) {
-          const buffer = Buffer.alloc(length);
+          const buffer = Buffer.allocUnsafe(length);
           return buffer.subarray(0, readSync(descriptor, buffer, 0, length, offset));
         },
         close: () => closeSync(descriptor),
