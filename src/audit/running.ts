@@ -74,15 +74,17 @@ export function showRunning(directory: string, event: EventBase, options: ShowOp
   return () => removeFile(path);
 }
 
-/** Returns the calls that run in any process, and removes files of processes that were killed. */
-export function readRunning(directory: string): RunningCall[] {
+/** Returns the calls that run in any process, with its start, and removes files of processes that were killed. */
+export function readRunning(directory: string): (RunningCall & { readonly started: number })[] {
   if (!checkStateDirectory(directory)) return [];
   return readdirSync(directory).flatMap((name) => {
     const match = NAME.exec(name);
     if (match === null) return [];
     const path = join(directory, name);
-    if (isAlive(Number(match[1]), Number(match[2]))) return readStateAs(RUNNING, path, MAX_BYTES) ?? [];
-    removeFile(path);
-    return [];
+    const [pid, started] = [Number(match[1]), Number(match[2])];
+    const isRunning = isAlive(pid, started);
+    const call = isRunning ? readStateAs(RUNNING, path, MAX_BYTES) : undefined;
+    if (!isRunning) removeFile(path);
+    return call === undefined ? [] : [{ ...call, started }];
   });
 }

@@ -18,58 +18,63 @@ import { createLedger } from './tokens.js';
 const MAX_ROWS = 500;
 const POLL_MS = 300;
 
-function createLive(parts: PageParts) {
-  const { toolbox } = parts;
-  const runningDirectory = join(toolbox.machine.wieldHome, 'running');
-  const ids = createIds();
+function createLive({ toolbox, recording }: PageParts) {
+  const { machine, workspace, state } = toolbox;
+  const reader = createAuditReader(state.audit.directory);
+  const own = createNewest<CallRow>(MAX_ROWS);
+  const others = createNewest<CallRow>(MAX_ROWS);
   // What the calls of this workdir cost.
   const ledger = createLedger();
   const listeners = new Set<(event: PageEvent) => void>();
+  // What was announced last, by type; the servers only once they are known.
+  const announced = new Map([
+    ['running', '[]'],
+    ['approvals', '[]'],
+  ]);
   let running: readonly RunningRow[] = [];
-  let pending = '';
-  let servers = '';
+  let reading: Promise<void> | undefined;
   let isPolling = false;
+
   const announce = (event: PageEvent): void => {
     for (const listener of listeners) listener(event);
   };
-  const log = createLog(parts, ids, (row, record) => {
-    if (record.workdir === toolbox.workspace.workdir) ledger.add(record);
-    announce({ type: 'call', call: row });
-  });
+  const announceNew = (event: PageEvent, value: unknown): void => {
+    const now = JSON.stringify(value);
+    const before = announced.get(event.type);
+    announced.set(event.type, now);
+    if (before !== undefined && before !== now) announce(event);
+  };
+  const add = (record: AuditRecord): void => {
+    const isRecorded = record.pid === process.pid && recording.has(record.call);
+    const call: CallRow = { ...toRow(record), ...(isRecorded && { recorded: record.call }) };
+    const isOwn = record.workdir === workspace.workdir;
+    (isOwn ? own : others).add(call);
+    if (isOwn) ledger.add(record);
+    announce({ type: 'call', call });
+  };
   const readCalls = async (): Promise<void> => {
-    await log.read();
-    const now = readRunning(runningDirectory).map(
-      (one): RunningRow => ({
-        ...one,
-        id: ids.of(one.pid, one.call),
-        parent: one.parent === null ? null : ids.of(one.pid, one.parent),
-      }),
-    );
-    const isSame = JSON.stringify(now) === JSON.stringify(running);
-    running = now;
-    if (!isSame) announce({ type: 'running', running });
-  };
-  const readApprovals = async (): Promise<void> => {
-    const approvals = await toolbox.state.sharedApprovals.list();
-    const waiting = approvals.filter(({ state }) => state === 'pending');
-    const now = waiting.map(({ id }) => id).join(' ');
-    if (now !== pending) announce({ type: 'approvals', pending: waiting.length });
-    pending = now;
-  };
-  const readServers = async (): Promise<void> => {
-    const { upstreams } = toolbox.state;
-    const read = upstreams.states().map(async ({ server, state }) => [state, await upstreams.connection(server)]);
-    const now = JSON.stringify(await Promise.all(read));
-    if (now !== servers && servers !== '') announce({ type: 'servers' });
-    servers = now;
+    // UI-26: the log may be large, and requests are answered while it is read.
+    reading ??= reader.readInTurns(add).finally(() => {
+      reading = undefined;
+    });
+    await reading;
+    running = readRunning(join(machine.wieldHome, 'running')).map(({ started, ...call }) => ({
+      ...call,
+      ...toIds({ ...call, since: started }),
+    }));
+    announceNew({ type: 'running', running }, running);
   };
   const poll = async (): Promise<void> => {
     try {
       await readCalls();
-      await readApprovals();
-      await readServers();
+      const waiting = (await state.sharedApprovals.list()).filter((approval) => approval.state === 'pending');
+      const ids = waiting.map(({ id }) => id);
+      announceNew({ type: 'approvals', pending: ids.length }, ids);
+      const { upstreams } = state;
+      const servers = upstreams.states().map(async (one) => [one.state, await upstreams.connection(one.server)]);
+      announceNew({ type: 'servers' }, await Promise.all(servers));
     } catch (error) {
-      toolbox.machine.world.debug(`page: ${String(error)}`);
+      machine.world.debug(`page: ${String(error)}`);
     }
     isPolling = listeners.size > 0;
     if (isPolling) setTimeout(poll, POLL_MS).unref();
@@ -78,7 +83,7 @@ function createLive(parts: PageParts) {
     /** Reads what is new, and returns the newest calls. */
     async read(): Promise<LiveCalls> {
       await readCalls();
-      return { calls: log.rows(), running };
+      return { calls: [...others.list(), ...own.list()], running };
     },
     /** Calls the listener with what is new until the returned function is called. */
     follow(listener: (event: PageEvent) => void): () => void {
@@ -95,58 +100,17 @@ function createLive(parts: PageParts) {
   };
 }
 
-/** The newest calls of the audit log; `take` gets each that is read. */
-function createLog(
-  { toolbox, recording }: PageParts,
-  ids: ReturnType<typeof createIds>,
-  take: (row: CallRow, record: AuditRecord) => void,
-) {
-  const reader = createAuditReader(toolbox.state.audit.directory);
-  const { workdir } = toolbox.workspace;
-  const rows = { own: createNewest<CallRow>(MAX_ROWS), others: createNewest<CallRow>(MAX_ROWS) };
-  let reading: Promise<void> | undefined;
-  const add = (record: AuditRecord): void => {
-    const recorded = record.pid === process.pid && recording.has(record.call) ? { recorded: record.call } : {};
-    const row = { ...toRow(record, ids), ...recorded };
-    ids.finish(record);
-    (record.workdir === workdir ? rows.own : rows.others).add(row);
-    take(row, record);
-  };
-  return {
-    rows: (): readonly CallRow[] => [...rows.others.list(), ...rows.own.list()],
-    // UI-26: it may be large, and requests are answered while it is read.
-    read(): Promise<void> {
-      reading ??= reader.readInTurns(add).finally(() => {
-        reading = undefined;
-      });
-      return reading;
-    },
-  };
+// Processes number their calls from 1; the id of a process is used again, but by one that started later.
+function toIds({ pid, since, call, parent }: Pick<AuditRecord, 'pid' | 'since' | 'call' | 'parent'>) {
+  const toId = (number: string): string => `${pid}-${since}-${number}`;
+  return { id: toId(call), parent: parent === null ? null : toId(parent) };
 }
 
-/** Ids of calls. Processes number their calls from 1 and process ids are reused, so each has a generation. */
-function createIds() {
-  // Only of calls that the page may still show.
-  const finished = new Map<string, number>();
-  const of = (pid: number, call: string): string => `${pid}-${call}-${finished.get(`${pid}-${call}`) ?? 0}`;
-  return {
-    of,
-    finish({ pid, call }: AuditRecord): void {
-      const key = `${pid}-${call}`;
-      const generation = (finished.get(key) ?? 0) + 1;
-      finished.delete(key);
-      finished.set(key, generation);
-      if (finished.size > 10 * MAX_ROWS) finished.delete(finished.keys().next().value!);
-    },
-  };
-}
-
-function toRow(record: AuditRecord, ids: ReturnType<typeof createIds>): CallRow {
-  const { pid, call, parent, time, tool, caller, kind, door, verdict, rule, reason, approval, code } = record;
+function toRow(record: AuditRecord): CallRow {
+  const { pid, time, tool, caller, kind, door, verdict, rule, reason, approval, code } = record;
   const { durationMs, inputBytes, outputBytes, sandbox, workdir, user, session } = record;
   return {
-    id: ids.of(pid, call),
-    parent: parent === null ? null : ids.of(pid, parent),
+    ...toIds(record),
     ...{ pid, time, tool, caller, kind, door, verdict, rule, reason, approval, code },
     ...{ durationMs, inputBytes, outputBytes, sandbox, workdir },
     ...(user === undefined ? {} : { user }),
