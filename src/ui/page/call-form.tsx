@@ -8,7 +8,7 @@ import { describeFault, type FormFault } from '../form/faults.js';
 import { createForm, type FormState } from '../form/state.js';
 import { request } from './client.js';
 import { Part } from './fields/part.js';
-import { ErrorBox } from './parts.js';
+import { Button, ErrorBox, Toggle } from './parts.js';
 import { PlanView } from './plan.js';
 import { view } from './route.js';
 import { RunView } from './run.js';
@@ -83,30 +83,25 @@ interface InputProps {
 
 function InputView({ details, state, isJson, jsonFault, faults }: InputProps) {
   const { input: schema, examples } = details;
-  const toggle = (json: boolean): void => {
-    isJson.value = json;
-    jsonFault.value = '';
-  };
   return (
     <section aria-label="Input">
       <div class="switch">
-        <button type="button" aria-pressed={!isJson.value} onClick={() => toggle(false)}>
+        <Toggle choice={isJson} to={false}>
           Form
-        </button>
-        <button type="button" aria-pressed={isJson.value} onClick={() => toggle(true)}>
+        </Toggle>
+        <Toggle choice={isJson} to={true}>
           JSON
-        </button>
+        </Toggle>
         {examples.map((example, index) => (
-          <button
+          <Button
             key={JSON.stringify(example)}
-            type="button"
             class="quiet"
             onClick={() => {
               state.value = createForm(schema, example);
             }}
           >
             Example {index + 1}
-          </button>
+          </Button>
         ))}
       </div>
       {isJson.value ? (
@@ -130,6 +125,12 @@ function InputView({ details, state, isJson, jsonFault, faults }: InputProps) {
 
 function JsonInput({ state, fault }: { state: Signal<FormState>; fault: Signal<string> }) {
   const text = useSignal(JSON.stringify(state.value.value, null, 2));
+  useEffect(
+    () => () => {
+      fault.value = '';
+    },
+    [],
+  );
   return (
     <>
       <textarea

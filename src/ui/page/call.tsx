@@ -6,7 +6,7 @@ import type { CallExport, CallRow, Explained, RecordedCall, SavedCase } from '..
 import { Outcome } from './calls.js';
 import { request } from './client.js';
 import { Answer } from './explain.js';
-import { Code, Empty, ErrorBox, Facts, TextInput } from './parts.js';
+import { Button, Code, Empty, ErrorBox, Facts, TextInput } from './parts.js';
 import { ResultView } from './result.js';
 import { show, view } from './route.js';
 import { calls, running } from './store.js';
@@ -69,15 +69,12 @@ function Why({ row, recorded }: { row: CallRow; recorded: RecordedCall | undefin
   const { value, error, run } = useTask<Explained>();
   const why = (): Promise<void> => {
     const caller = recorded?.caller ?? { kind: row.kind, door: row.door, name: row.caller };
-    const body = { tool: row.tool, caller, ...(recorded === undefined ? {} : { input: recorded.input }) };
-    return run(() => request('POST /api/explain', { body }));
+    return run(() => request('POST /api/explain', { body: { tool: row.tool, caller, input: recorded?.input } }));
   };
   return (
     <>
       <div class="actions">
-        <button type="button" onClick={why}>
-          Why?
-        </button>
+        <Button onClick={why}>Why?</Button>
       </div>
       <ErrorBox error={error.value} />
       {value.value !== undefined && <Answer explained={value.value} />}
@@ -90,28 +87,20 @@ function Recorded({ recorded }: { recorded: RecordedCall }) {
   const saved = useTask<SavedCase>();
   const exported = useTask<CallExport>();
   const { call, tool, input, result } = recorded;
+  const save = () => saved.run(() => request('POST /api/cases', { body: { call, name: name.value } }));
   return (
     <section aria-label="Recording">
       <h2>Input</h2>
       <Code label="Input" value={input} />
       <div class="actions">
-        <button type="button" onClick={() => show({ panel: 'tools', name: tool, input })}>
-          Edit and resend
-        </button>
-        <button
-          type="button"
-          onClick={() => exported.run(() => request('GET /api/recording/:call/export', { params: [call] }))}
-        >
+        <Button onClick={() => show({ panel: 'tools', name: tool, input })}>Edit and resend</Button>
+        <Button onClick={() => exported.run(() => request('GET /api/recording/:call/export', { params: [call] }))}>
           Export
-        </button>
+        </Button>
         <TextInput label="Name of the case" text={name} />
-        <button
-          type="button"
-          disabled={saved.isBusy.value}
-          onClick={() => saved.run(() => request('POST /api/cases', { body: { call, name: name.value } }))}
-        >
+        <Button task={saved} onClick={save}>
           Save as a case
-        </button>
+        </Button>
       </div>
       <ErrorBox error={saved.error.value ?? exported.error.value} />
       {saved.value.value !== undefined && <p class="box">{`Saved as ${saved.value.value.file}`}</p>}

@@ -2,9 +2,9 @@
 
 import { useComputed, useSignal } from '@preact/signals';
 import { formatDuration } from '../../core/text.js';
-import { type AnyCall, type CallFilter, type CallNode, toCallTree } from './call-tree.js';
+import { type AnyCall, type CallNode, toCallTree } from './call-tree.js';
 import { now } from './clock.js';
-import { Chip, Choice, Empty, Switch, type Tone, VerdictChip } from './parts.js';
+import { Chip, Choice, Empty, Switch, TextInput, type Tone, VerdictChip } from './parts.js';
 import { show, view } from './route.js';
 import { calls, isElsewhere, running, session } from './store.js';
 import { type Row, VirtualList } from './virtual-list.js';
@@ -13,39 +13,24 @@ const ROW_HEIGHT = 44;
 const OUTCOMES = { '': 'all', running: 'running', allow: 'allow', ask: 'ask', deny: 'deny', failed: 'failed' };
 
 export function CallsPanel() {
-  const filter = useSignal<CallFilter>({ caller: '', tool: '', verdict: '' });
+  const [tool, caller, verdict] = [useSignal(''), useSignal(''), useSignal<keyof typeof OUTCOMES>('')];
   const withOthers = useSignal(false);
   const tree = useComputed(() => {
     const workdir = withOthers.value ? undefined : session.value?.workdir;
-    return toCallTree(calls.value, running.value, { ...filter.value, workdir });
+    const filter = { tool: tool.value, caller: caller.value, verdict: verdict.value, workdir };
+    return toCallTree(calls.value, running.value, filter);
   });
   const others = useComputed(() => [...calls.value, ...running.value].filter(isElsewhere).length);
   const nodes = tree.value;
   const { panel, name } = view.value;
-  const change = (part: Partial<CallFilter>): void => {
-    filter.value = { ...filter.value, ...part };
-  };
   return (
     <aside class="calls" aria-label="Live calls">
       <div class="search">
         <h2>Live calls {running.value.length > 0 && <Chip tone="info">{`${running.value.length} running`}</Chip>}</h2>
         <div class="filters">
-          <input
-            aria-label="Filter by tool"
-            placeholder="tool"
-            onInput={(event) => change({ tool: event.currentTarget.value })}
-          />
-          <input
-            aria-label="Filter by caller"
-            placeholder="caller"
-            onInput={(event) => change({ caller: event.currentTarget.value })}
-          />
-          <Choice
-            label="Filter by verdict"
-            value={filter.value.verdict}
-            texts={OUTCOMES}
-            onChange={(verdict) => change({ verdict })}
-          />
+          <TextInput label="Filter by tool" placeholder="tool" text={tool} />
+          <TextInput label="Filter by caller" placeholder="caller" text={caller} />
+          <Choice label="Filter by verdict" choice={verdict} texts={OUTCOMES} />
         </div>
         {others.value > 0 && <Switch label={`${others.value} of other directories`} isOn={withOthers} />}
       </div>

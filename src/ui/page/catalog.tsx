@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { count } from '../../core/text.js';
 import type { CatalogItem, CatalogState, Mark } from '../api.js';
-import { Chip, Choice, Empty, Switch, type Tone } from './parts.js';
+import { Chip, Choice, Empty, Switch, TextInput, type Tone } from './parts.js';
 import { show, view } from './route.js';
 import { type KindFilter, searchItems } from './search.js';
 import { catalog, isLoaded, loadCatalog, type Viewer, viewer } from './store.js';
@@ -57,28 +57,18 @@ export function CatalogPanel() {
   return (
     <nav class="catalog" aria-label="Catalog">
       <div class="search">
-        <input
+        <TextInput
           type="search"
-          aria-label="Search the catalog"
+          label="Search the catalog"
           aria-keyshortcuts="/"
           placeholder="Search   /"
           autocomplete="off"
           spellcheck={false}
-          onInput={(event) => {
-            text.value = event.currentTarget.value;
-          }}
+          text={text}
         />
         <div class="filters">
-          <Choice label="Kind" value={kind.value} texts={KINDS} onChange={(next) => (kind.value = next)} />
-          <Choice
-            label="As seen by"
-            value={viewer.value}
-            texts={VIEWERS}
-            onChange={(next) => {
-              viewer.value = next;
-              loadCatalog();
-            }}
-          />
+          <Choice label="Kind" choice={kind} texts={KINDS} />
+          <Choice label="As seen by" choice={viewer} texts={VIEWERS} onChange={loadCatalog} />
           <span class="note" role="status">
             {count(items.length, 'item')}
           </span>

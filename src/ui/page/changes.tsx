@@ -2,7 +2,7 @@
 
 import type { ChangedItem } from '../api.js';
 import { request } from './client.js';
-import { Diff, Empty, ErrorBox } from './parts.js';
+import { Button, Diff, Empty, ErrorBox } from './parts.js';
 import { changes, loadCatalog, loadChanges } from './store.js';
 import { useTask } from './use-request.js';
 
@@ -19,9 +19,9 @@ export function ChangesPanel() {
 }
 
 function Change({ item: { tool, from, diff, digest } }: { item: ChangedItem }) {
-  const { error, isBusy, run } = useTask<void>();
+  const task = useTask<void>();
   const accept = (): Promise<void> =>
-    run(async () => {
+    task.run(async () => {
       await request('POST /api/changes', { body: { tool, digest } });
       await Promise.all([loadChanges(), loadCatalog()]);
     });
@@ -32,11 +32,11 @@ function Change({ item: { tool, from, diff, digest } }: { item: ChangedItem }) {
       </header>
       <Diff lines={diff} />
       <div class="actions">
-        <button type="button" class="primary" disabled={isBusy.value} onClick={accept}>
+        <Button class="primary" task={task} onClick={accept}>
           Accept this definition
-        </button>
+        </Button>
       </div>
-      <ErrorBox error={error.value} />
+      <ErrorBox error={task.error.value} />
     </article>
   );
 }

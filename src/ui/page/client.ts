@@ -112,7 +112,7 @@ async function send<R extends Route>(route: R, { params = [], body, signal }: Re
   await loggingIn;
   // Another tab may have logged in again.
   const headers = { 'x-wield-key': localStorage.getItem(KEY) ?? '' };
-  const init = { headers, ...(signal === undefined ? {} : { signal }) };
+  const init = { headers, signal: signal ?? null };
   const response = await (method === 'POST' ? post(path, body ?? {}, init) : fetch(path, init));
   if (response.ok) return response;
   const text = await response.text();

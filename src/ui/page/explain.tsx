@@ -2,8 +2,9 @@
 
 import { useSignal } from '@preact/signals';
 import type { CallerKind } from '../../core/caller.js';
+import { orNothing } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
-import type { CallerName, Explained } from '../api.js';
+import type { Explained } from '../api.js';
 import { request } from './client.js';
 import { Choice, Empty, ErrorBox, PositionText, TextInput } from './parts.js';
 import { VerdictView } from './plan.js';
@@ -22,15 +23,12 @@ export function ExplainTab({ name }: { name: string }) {
   const { value, error, run } = useTask<Explained>();
   const clients = [...new Set(calls.value.filter((call) => call.kind === 'model').map(({ caller }) => caller))];
   const explain = (): void => {
-    const input = parse(text.value);
-    fault.value = input === 'invalid' ? 'the input is not valid JSON' : '';
-    if (input === 'invalid') return;
-    const caller: CallerName = {
-      kind: kind.value,
-      door: DOORS[kind.value],
-      ...(client.value === '' ? {} : { name: client.value }),
-    };
-    run(() => request('POST /api/explain', { body: { tool: name, caller, ...input } }));
+    const isGiven = text.value.trim() !== '';
+    const input = isGiven ? orNothing((): Json => JSON.parse(text.value)) : undefined;
+    fault.value = isGiven && input === undefined ? 'the input is not valid JSON' : '';
+    if (fault.value !== '') return;
+    const caller = { kind: kind.value, door: DOORS[kind.value], name: client.value || undefined };
+    run(() => request('POST /api/explain', { body: { tool: name, caller, input } }));
   };
   return (
     <section aria-label="Explain">
@@ -42,7 +40,7 @@ export function ExplainTab({ name }: { name: string }) {
         }}
       >
         <span>What if</span>
-        <Choice label="Kind of caller" value={kind.value} texts={KINDS} onChange={(next) => (kind.value = next)} />
+        <Choice label="Kind of caller" choice={kind} texts={KINDS} />
         <TextInput label="Name of the client" placeholder="any client" list="clients" text={client} />
         <datalist id="clients">
           {clients.map((entry) => (
@@ -84,13 +82,4 @@ export function Answer({ explained }: { explained: Explained }) {
       )}
     </div>
   );
-}
-
-function parse(text: string): { readonly input?: Json } | 'invalid' {
-  if (text.trim() === '') return {};
-  try {
-    return { input: JSON.parse(text) };
-  } catch {
-    return 'invalid';
-  }
 }

@@ -1,15 +1,14 @@
 // The inbox: calls that wait for a person, with the plan that each is bound to and the answers.
 
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { formatDuration } from '../../core/text.js';
 import type { ApprovalItem } from '../api.js';
-import type { RequestOf } from '../requests.js';
 import { request } from './client.js';
 import { now } from './clock.js';
 import { onMove } from './keys.js';
 import { askPermission, permission } from './notify.js';
-import { Chip, Code, Diff, Empty, ErrorBox, Facts, TextInput } from './parts.js';
+import { Button, Chip, Code, Diff, Empty, ErrorBox, Facts, TextInput } from './parts.js';
 import { approvals, hasApprovals, loadApprovals, pending, session } from './store.js';
 import { useFetch, useTask } from './use-request.js';
 
@@ -38,9 +37,9 @@ function Inbox() {
       <header class="tool-head">
         <h1>Inbox</h1>
         {permission.value === 'default' && (
-          <button type="button" class="quiet" onClick={askPermission}>
+          <Button class="quiet" onClick={askPermission}>
             Notify me
-          </button>
+          </Button>
         )}
       </header>
       {checked.value.length > 0 && (
@@ -48,23 +47,11 @@ function Inbox() {
       )}
       {waiting.length === 0 && <Empty>No call waits for approval.</Empty>}
       {waiting.map((item) => (
-        <ApprovalCard
-          key={keyOf(item)}
-          item={item}
-          isSelected={keyOf(item) === selected.value}
-          onSelect={() => {
-            selected.value = keyOf(item);
-          }}
-          isChecked={checked.value.includes(keyOf(item))}
-          onCheck={(isChecked) => {
-            const rest = checked.value.filter((key) => key !== keyOf(item));
-            checked.value = isChecked ? [...rest, keyOf(item)] : rest;
-          }}
-        />
+        <ApprovalCard key={keyOf(item)} item={item} choice={{ selected, checked }} />
       ))}
       {others.length > 0 && <h2>Decided</h2>}
       {others.map((item) => (
-        <ApprovalCard key={keyOf(item)} item={item} isSelected={false} />
+        <ApprovalCard key={keyOf(item)} item={item} />
       ))}
       <ReadBySessions />
     </section>
@@ -87,54 +74,63 @@ function ReadBySessions() {
 
 function BatchDenial({ items }: { items: readonly ApprovalItem[] }) {
   const reason = useSignal('');
-  const { error, isBusy, run } = useTask<void>();
-  const deny = (): Promise<void> =>
-    run(async () => {
-      const denied = items.map(({ id, digest }) => ({ id, digest }));
-      const body = reason.value === '' ? { deny: denied } : { deny: denied, reason: reason.value };
-      await request('POST /api/approvals', { body });
+  const task = useTask<void>();
+  const denyAll = (): Promise<void> =>
+    task.run(async () => {
+      const deny = items.map(({ id, digest }) => ({ id, digest }));
+      await request('POST /api/approvals', { body: { deny, reason: reason.value || undefined } });
       await loadApprovals();
     });
   if (items.length === 0) return null;
   return (
     <div class="box warn actions">
       <TextInput label="Reason for all" placeholder="Reason (optional)" text={reason} />
-      <button type="button" class="danger" disabled={isBusy.value} onClick={deny}>
+      <Button class="danger" task={task} onClick={denyAll}>
         {`Deny ${items.length} selected`}
-      </button>
-      <ErrorBox error={error.value} />
+      </Button>
+      <ErrorBox error={task.error.value} />
     </div>
   );
 }
 
 interface CardProps {
   readonly item: ApprovalItem;
-  readonly isSelected: boolean;
-  readonly onSelect?: () => void;
-  readonly isChecked?: boolean;
-  readonly onCheck?: (isChecked: boolean) => void;
+  /** The keys of the card that is open, and of those that are checked; of pending calls. */
+  readonly choice?: { readonly selected: Signal<string | undefined>; readonly checked: Signal<readonly string[]> };
 }
 
-function ApprovalCard({ item, isSelected, onSelect, isChecked = false, onCheck }: CardProps) {
+function ApprovalCard({ item, choice }: CardProps) {
   const { tool, caller, rows, input, changes, state, note } = item;
+  const key = keyOf(item);
+  const isSelected = choice?.selected.value === key;
   const isOpen = state !== 'pending' || isSelected;
   const directory = rows.find(([label]) => label === 'in')?.[1];
   return (
     <article class={isSelected ? 'card selected' : 'card'} aria-label={`${tool} for ${caller.name}`}>
       <header class="card-head">
-        {onCheck !== undefined && (
+        {choice !== undefined && (
           <input
             type="checkbox"
             aria-label={`Select ${tool}`}
-            checked={isChecked}
-            onChange={(event) => onCheck(event.currentTarget.checked)}
+            checked={choice.checked.value.includes(key)}
+            onChange={(event) => {
+              const rest = choice.checked.value.filter((other) => other !== key);
+              choice.checked.value = event.currentTarget.checked ? [...rest, key] : rest;
+            }}
           />
         )}
-        <button type="button" class="title" aria-expanded={isOpen} disabled={onSelect === undefined} onClick={onSelect}>
+        <Button
+          class="title"
+          aria-expanded={isOpen}
+          disabled={choice === undefined}
+          onClick={() => {
+            if (choice !== undefined) choice.selected.value = key;
+          }}
+        >
           <strong>{tool}</strong> <span class="note">{caller.name}</span>
           {directory !== session.value?.workdir && <span class="note"> in {directory}</span>}
           {!isOpen && <span class="note summary">{JSON.stringify(input)}</span>}
-        </button>
+        </Button>
         {state !== 'pending' && <Chip tone={state === 'denied' ? 'bad' : 'good'}>{state}</Chip>}
         <Expiry item={item} />
       </header>
@@ -164,45 +160,36 @@ function Expiry({ item: { until } }: { item: ApprovalItem }) {
   );
 }
 
+const DENY_TEXTS = { pending: 'Deny', standing: 'Revoke', approved: 'Withdraw' };
+
 function Answers({ item }: { item: ApprovalItem }) {
   const { id, digest, state } = item;
   const reason = useSignal('');
-  const { error, isBusy, run } = useTask<void>();
-  const decide = (body: RequestOf<'POST /api/approvals/:id'>): Promise<void> =>
-    run(async () => {
+  const task = useTask<void>();
+  const decide = (answer: 'once' | 'always' | 'deny'): Promise<void> =>
+    task.run(async () => {
+      const body = { answer, digest, reason: reason.value || undefined };
       await request('POST /api/approvals/:id', { params: [id], body });
       await loadApprovals();
     });
-  const deny = (): Promise<void> =>
-    decide({ answer: 'deny', digest, ...(reason.value === '' ? {} : { reason: reason.value }) });
   if (state === 'denied') return null;
   return (
     <div class="actions">
-      {state === 'pending' ? (
+      {state === 'pending' && (
         <>
-          <button
-            type="button"
-            class="primary"
-            aria-keyshortcuts="a"
-            disabled={isBusy.value}
-            onClick={() => decide({ answer: 'once', digest })}
-          >
+          <Button class="primary" aria-keyshortcuts="a" task={task} onClick={() => decide('once')}>
             Approve once <kbd>a</kbd>
-          </button>
-          <button type="button" disabled={isBusy.value} onClick={() => decide({ answer: 'always', digest })}>
+          </Button>
+          <Button task={task} onClick={() => decide('always')}>
             Approve always
-          </button>
+          </Button>
           <TextInput label="Reason for denying" placeholder="Reason (optional)" text={reason} />
-          <button type="button" class="danger" disabled={isBusy.value} onClick={deny}>
-            Deny
-          </button>
         </>
-      ) : (
-        <button type="button" class="danger" disabled={isBusy.value} onClick={deny}>
-          {state === 'standing' ? 'Revoke' : 'Withdraw'}
-        </button>
       )}
-      <ErrorBox error={error.value} />
+      <Button class="danger" task={task} onClick={() => decide('deny')}>
+        {DENY_TEXTS[state]}
+      </Button>
+      <ErrorBox error={task.error.value} />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // Small parts that several panels use.
 
 import type { Signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import type { ErrorValue } from '../../core/error.js';
 import type { Position } from '../api.js';
 import type { Task } from './use-request.js';
@@ -38,6 +38,24 @@ export function Fetched<T>({ task, children }: { task: Task<T>; children: (value
       {value.value !== undefined ? children(value.value) : error.value === undefined && <Empty>Loading …</Empty>}
     </>
   );
+}
+
+/** A button, disabled while its task runs. */
+export function Button({
+  task,
+  ...props
+}: ComponentProps<'button'> & { readonly task?: Pick<Task<unknown>, 'isBusy'> }) {
+  return <button type="button" disabled={task?.isBusy.value} {...props} />;
+}
+
+type ToggleProps = ComponentProps<'button'> & { readonly choice: Signal; readonly to: unknown };
+
+/** One of several buttons, of which one is pressed. */
+export function Toggle({ choice, to, ...props }: ToggleProps) {
+  const press = (): void => {
+    choice.value = to;
+  };
+  return <Button {...props} aria-pressed={choice.value === to} onClick={press} />;
 }
 
 /** A text or JSON value, as it is. */
@@ -88,20 +106,14 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
-interface TextInputProps {
-  readonly label: string;
-  readonly text: Signal<string>;
-  readonly placeholder?: string;
-  readonly class?: string;
-  readonly list?: string;
-}
+type TextInputProps = ComponentProps<'input'> & { readonly label: string; readonly text: Signal<string> };
 
 /** A field whose text is kept in a signal. */
 export function TextInput({ label, text, ...rest }: TextInputProps) {
   return (
     <input
-      {...rest}
       type="text"
+      {...rest}
       aria-label={label}
       value={text.value}
       onInput={(event) => {
@@ -129,19 +141,23 @@ export function Switch({ label, isOn }: { label: string; isOn: Signal<boolean> }
 
 interface ChoiceProps<T extends string> {
   readonly label: string;
-  readonly value: T;
+  readonly choice: Signal<T>;
   /** Texts by value. */
   readonly texts: Readonly<Record<T, string>>;
-  readonly onChange: (value: T) => void;
+  readonly onChange?: () => void;
 }
 
-export function Choice<T extends string>({ label, value, texts, onChange }: ChoiceProps<T>) {
+/** A choice that is kept in a signal. */
+export function Choice<T extends string>({ label, choice, texts, onChange }: ChoiceProps<T>) {
   return (
     <select
       aria-label={label}
       title={label}
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value as T)}
+      value={choice.value}
+      onChange={(event) => {
+        choice.value = event.currentTarget.value as T;
+        onChange?.();
+      }}
     >
       {Object.entries<string>(texts).map(([entry, text]) => (
         <option key={entry} value={entry}>

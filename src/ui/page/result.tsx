@@ -5,7 +5,7 @@ import type { Part, ToolResult } from '../../core/result.js';
 import type { Handle } from '../../core/store.js';
 import { formatBytes, formatDuration } from '../../core/text.js';
 import { request } from './client.js';
-import { Chip, Code, ErrorBox } from './parts.js';
+import { Button, Chip, Code, ErrorBox } from './parts.js';
 import { useTask } from './use-request.js';
 
 // No SVG: it can contain markup.
@@ -66,12 +66,12 @@ function Pages({ handle: { id, size, shape, preview } }: { handle: Handle }) {
     <section aria-label="Pages of the result">
       <div class="actions">
         <span class="note">{[formatBytes(size), shape, `stored as ${id}`].filter(Boolean).join(', ')}</span>
-        <button type="button" disabled={isBusy.value || page.value <= 1} onClick={() => turn(page.value - 1)}>
+        <Button disabled={isBusy.value || page.value <= 1} onClick={() => turn(page.value - 1)}>
           Previous page
-        </button>
-        <button type="button" disabled={isBusy.value || error.value !== undefined} onClick={() => turn(page.value + 1)}>
+        </Button>
+        <Button disabled={isBusy.value || error.value !== undefined} onClick={() => turn(page.value + 1)}>
           {page.value === 0 ? 'Read it' : 'Next page'}
-        </button>
+        </Button>
         {page.value > 0 && <span class="note">page {page.value}</span>}
       </div>
       {page.value === 0 && <Code label="Beginning" value={toPlain(preview)} />}

@@ -11,9 +11,9 @@ export type Panel = 'tools' | 'inbox' | 'calls' | 'changes' | 'tokens' | 'server
 export interface View {
   readonly panel: Panel;
   /** The tool, call or server that is shown. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Input to fill in. */
-  readonly input?: Json;
+  readonly input?: Json | undefined;
 }
 
 export const PANELS: readonly Panel[] = ['tools', 'inbox', 'calls', 'changes', 'tokens', 'servers', 'health'];
@@ -60,7 +60,7 @@ function parseRoute(hash: string): View {
   const panel = PANELS.find((name) => name === first) ?? 'tools';
   const name = decodeUri(rest.join('/'));
   const input = parseInput(new URLSearchParams(query).get('input'));
-  return { panel, ...(name === '' ? {} : { name }), ...(input === undefined ? {} : { input }) };
+  return { panel, name: name || undefined, input };
 }
 
 function parseInput(text: string | null): Json | undefined {

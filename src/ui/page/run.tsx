@@ -10,7 +10,7 @@ import { createForm, type FormState } from '../form/state.js';
 import type { RequestOf } from '../requests.js';
 import { inSlot, request, stream, toErrorValue } from './client.js';
 import { Part } from './fields/part.js';
-import { ErrorBox } from './parts.js';
+import { Button, ErrorBox } from './parts.js';
 import { ResultView } from './result.js';
 import { useCheck, useTask } from './use-request.js';
 
@@ -69,9 +69,7 @@ export function RunView({ tool, input, digest, onChanged }: RunProps) {
             <span class="prose">
               {message ?? (isCounted ? `${done} of ${total}` : isStarted.value ? 'running …' : WAITING)}
             </span>
-            <button type="button" onClick={() => abort.value.abort()}>
-              Cancel
-            </button>
+            <Button onClick={() => abort.value.abort()}>Cancel</Button>
           </div>
           {questions.value.map((question) => (
             <QuestionView
@@ -94,8 +92,8 @@ function QuestionView({ question, onAnswered }: { question: QuestionItem; onAnsw
   const input = state.value.value;
   const send = async (action: RequestOf<'POST /api/answers'>['action']): Promise<void> => {
     const isForm = (action === 'accept' || action === 'check') && schema !== undefined;
-    const content = isForm ? { content: input as JsonObject } : {};
-    await request('POST /api/answers', { body: { question: id, action, ...content } });
+    const content = isForm ? (input as JsonObject) : undefined;
+    await request('POST /api/answers', { body: { question: id, action, content } });
     if (action !== 'check') onAnswered();
   };
   const answer = useCheck(input, (_, isAsked) => send(isAsked ? 'accept' : 'check'));
@@ -118,12 +116,10 @@ function QuestionView({ question, onAnswered }: { question: QuestionItem; onAnsw
       </span>
       <ErrorBox error={answer.error ?? declined.error.value} />
       <div class="actions">
-        <button type="button" class="primary" onClick={answer.ask}>
+        <Button class="primary" onClick={answer.ask}>
           {url === undefined ? 'Send the answer' : 'I have visited it'}
-        </button>
-        <button type="button" onClick={() => declined.run(() => send('decline'))}>
-          Decline
-        </button>
+        </Button>
+        <Button onClick={() => declined.run(() => send('decline'))}>Decline</Button>
       </div>
     </section>
   );

@@ -2,7 +2,7 @@
 
 import type { ServerItem } from '../api.js';
 import { request } from './client.js';
-import { Chip, Code, Empty, ErrorBox, Facts, Fetched, PositionText, type Tone } from './parts.js';
+import { Button, Chip, Code, Empty, ErrorBox, Facts, Fetched, PositionText, type Tone } from './parts.js';
 import { catalog, serversVersion } from './store.js';
 import { useFetch, useTask } from './use-request.js';
 
@@ -32,9 +32,9 @@ export function ServersPanel() {
 
 function Server({ server }: { server: ServerItem }) {
   const { name, kind, target, state, connected, protocol, tools, changed, failure, stderr, login, position } = server;
-  const { error, isBusy, run } = useTask<void>();
+  const task = useTask<void>();
   const act = (route: 'POST /api/servers/:name/restart' | 'POST /api/servers/:name/login'): Promise<void> =>
-    run(async () => {
+    task.run(async () => {
       await request(route, { params: [name], body: {} });
       serversVersion.value++;
     });
@@ -58,16 +58,16 @@ function Server({ server }: { server: ServerItem }) {
       {failure !== null && <ErrorBox error={{ code: 'unavailable', message: failure.message, hint: failure.hint }} />}
       {stderr.length > 0 && <Code label={`Last lines of stderr of ${name}`} value={stderr.join('\n')} />}
       <div class="actions">
-        <button type="button" disabled={isBusy.value} onClick={() => act('POST /api/servers/:name/restart')}>
+        <Button task={task} onClick={() => act('POST /api/servers/:name/restart')}>
           Restart
-        </button>
+        </Button>
         {login === 'possible' && (
-          <button type="button" disabled={isBusy.value} onClick={() => act('POST /api/servers/:name/login')}>
+          <Button task={task} onClick={() => act('POST /api/servers/:name/login')}>
             Log in
-          </button>
+          </Button>
         )}
       </div>
-      <ErrorBox error={error.value} />
+      <ErrorBox error={task.error.value} />
     </article>
   );
 }

@@ -6,7 +6,7 @@ import { CallForm } from './call-form.js';
 import { findItem, ItemChips } from './catalog.js';
 import { request } from './client.js';
 import { ExplainTab } from './explain.js';
-import { Chip, Code, Facts, Fetched, PositionText } from './parts.js';
+import { Chip, Code, Facts, Fetched, PositionText, Toggle } from './parts.js';
 import { formatRoute, view } from './route.js';
 import { catalog, isLoaded, session } from './store.js';
 import { Tabs } from './tabs.js';
@@ -117,16 +117,9 @@ function SentTab({ name }: { name: string }) {
     <section aria-label="What a model sees">
       <div class="switch">
         {providers.map((entry) => (
-          <button
-            key={entry}
-            type="button"
-            aria-pressed={entry === provider.value}
-            onClick={() => {
-              provider.value = entry;
-            }}
-          >
+          <Toggle key={entry} choice={provider} to={entry}>
             {entry}
-          </button>
+          </Toggle>
         ))}
       </div>
       <Fetched task={fetched}>

@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { isUnused } from './catalog.js';
-import { Chip, Empty } from './parts.js';
+import { Button, Chip, Empty } from './parts.js';
 import { formatRoute } from './route.js';
 import { calls, catalog, changes, isElsewhere, isLoaded, pending, session } from './store.js';
 
@@ -87,9 +87,9 @@ function Step({ title, command, isDone, children }: StepProps) {
         <>
           <div class="actions">
             <code>{command}</code>
-            <button type="button" class="quiet" aria-label={`Copy ${command}`} onClick={copy}>
+            <Button class="quiet" aria-label={`Copy ${command}`} onClick={copy}>
               {isCopied.value ? 'Copied' : 'Copy'}
-            </button>
+            </Button>
           </div>
           <p class="note">{children}</p>
         </>

@@ -80,9 +80,9 @@ async function toApprovalItem(store: Store, approval: Approval): Promise<Approva
     input: record.input,
     digest: record.planDigest,
     reason: record.reason,
-    ...(changes === undefined ? {} : { changes: { since: changes.since, lines: changeLines(changes) } }),
+    changes: changes && { since: changes.since, lines: changeLines(changes) },
     since: new Date(since).toISOString(),
     until: until === null ? null : new Date(until).toISOString(),
-    ...(approval.note === undefined ? {} : { note: approval.note }),
+    note: approval.note,
   };
 }

@@ -75,22 +75,19 @@ export function toItem(tool: Tool, status: Status): CatalogItem {
 }
 
 // A listing has the same objects as long as their files are unchanged.
-const describe = memoize((tool: Tool): Omit<CatalogItem, keyof Status> & Pick<CatalogItem, 'position'> => {
+const describe = memoize((tool: Tool): Omit<CatalogItem, 'state' | 'why'> => {
   const { name, description, origin, traits } = tool;
-  const position = fileOf(tool);
   return {
     id: `tool:${name}`,
     kind: 'tool',
     name,
-    ...(traits.title === undefined ? {} : { title: traits.title }),
+    title: traits.title,
     description: firstLine(description),
-    ...(position === undefined ? {} : { position }),
+    position: fileOf(tool),
     format: origin.format,
     // Of a tool of a server, the source is the file that configures the server.
-    ...(origin.owner !== 'upstream'
-      ? origin.source !== null && { source: origin.source }
-      : origin.server !== null && { server: origin.server }),
-    ...(traits.group === undefined ? {} : { group: traits.group }),
+    ...(origin.owner === 'upstream' ? { server: origin.server ?? undefined } : { source: origin.source ?? undefined }),
+    group: traits.group,
     tags: traits.tags,
     marks: marksOf(tool),
   };
@@ -98,13 +95,20 @@ const describe = memoize((tool: Tool): Omit<CatalogItem, keyof Status> & Pick<Ca
 
 function toDenied({ reason, rule, source }: Verdict): Status {
   const why = rule === null || reason.includes(rule) ? reason : `${reason}: ${rule}`;
-  return { state: 'denied', why, ...(source === undefined ? {} : { position: source }) };
+  return { state: 'denied', why, ...(source && { position: source }) };
 }
 
 function toSkillItem({ name, description, file, hidden, tags }: Skill): CatalogItem {
-  const status: Status = hidden ? { state: 'hidden', why: 'its author hides it from models' } : LISTED;
-  const item = { id: `skill:${file}`, kind: 'skill' as const, name, description: firstLine(description) };
-  return { ...item, ...status, position: { file, line: null }, tags, marks: [] };
+  return {
+    id: `skill:${file}`,
+    kind: 'skill',
+    name,
+    description: firstLine(description),
+    ...(hidden ? { state: 'hidden', why: 'its author hides it from models' } : LISTED),
+    position: { file, line: null },
+    tags,
+    marks: [],
+  };
 }
 
 async function offerItems({ toolbox }: PageParts, caller: Caller, kind: 'prompt' | 'resource'): Promise<CatalogItem[]> {
@@ -122,16 +126,15 @@ async function offerItems({ toolbox }: PageParts, caller: Caller, kind: 'prompt'
   });
 }
 
-function toServerItem({ server, state, runner, failure, changed }: ServerState): CatalogItem {
+function toServerItem(found: ServerState): CatalogItem {
+  const { server } = found;
   const { name, position } = server;
-  const status: Status =
-    state === 'starting'
-      ? { state, why: describeStarting(server, runner).message }
-      : describeServerState(state, failure?.message, changed);
-  const item = { id: `server:${name}`, kind: 'server' as const, name, description: describeServer(server) };
   return {
-    ...item,
-    ...status,
+    id: `server:${name}`,
+    kind: 'server',
+    name,
+    description: describeServer(server),
+    ...describeServerState(found),
     position: { file: position.file, line: position.line },
     server: name,
     tags: [],
@@ -139,12 +142,9 @@ function toServerItem({ server, state, runner, failure, changed }: ServerState):
   };
 }
 
-function describeServerState(
-  state: ServerState['state'],
-  failure: string | undefined,
-  changed: readonly string[],
-): Status {
-  if (failure !== undefined) return { state: 'failed', why: failure };
+function describeServerState({ server, state, runner, failure, changed }: ServerState): Status {
+  if (state === 'starting') return { state, why: describeStarting(server, runner).message };
+  if (failure !== undefined) return { state: 'failed', why: failure.message };
   if (state === 'untrusted') return { state: 'untrusted', why: 'not started until it is trusted or accepted' };
   if (state === 'blocked') return { state: 'hidden', why: 'no list of the configuration allows it' };
   if (state === 'off') return { state: 'hidden', why: 'disabled in its configuration' };

@@ -46,7 +46,7 @@ function createLive({ toolbox, recording }: PageParts) {
   };
   const add = (record: AuditRecord): void => {
     const isRecorded = record.pid === process.pid && recording.has(record.call);
-    const call: CallRow = { ...toRow(record), ...(isRecorded && { recorded: record.call }) };
+    const call: CallRow = { ...toRow(record), recorded: isRecorded ? record.call : undefined };
     const isOwn = record.workdir === workspace.workdir;
     (isOwn ? own : others).add(call);
     if (isOwn) ledger.add(record);
@@ -112,9 +112,7 @@ function toRow(record: AuditRecord): CallRow {
   return {
     ...toIds(record),
     ...{ pid, time, tool, caller, kind, door, verdict, rule, reason, approval, code },
-    ...{ durationMs, inputBytes, outputBytes, sandbox, workdir },
-    ...(user === undefined ? {} : { user }),
-    ...(session === undefined ? {} : { session }),
+    ...{ durationMs, inputBytes, outputBytes, sandbox, workdir, user, session },
   };
 }
 

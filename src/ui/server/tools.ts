@@ -61,7 +61,7 @@ export function createToolRoutes(parts: PageParts) {
         caller: body.caller,
         as,
       } as DoorOptions);
-      return { verdict, unmatched, ...(sandbox === undefined ? {} : { sandbox: describeSandbox(sandbox) }) };
+      return { verdict, unmatched, sandbox: sandbox && describeSandbox(sandbox) };
     },
   } satisfies Partial<Handlers>;
 }
@@ -97,7 +97,7 @@ async function describeTool(parts: PageParts, name: string): Promise<ToolDetails
     item: item ?? toItem(tool, { state: 'listed' }),
     description: tool.description,
     input: tool.input.json,
-    ...(tool.output === undefined ? {} : { output: tool.output.json }),
+    output: tool.output?.json,
     examples: tool.traits.examples,
     origin: tool.origin.uri,
     digest,
@@ -135,8 +135,7 @@ function createQuestions() {
           open.set(id, { check, end });
           signal.addEventListener('abort', cancel);
           if (signal.aborted) return cancel();
-          const asked = { ...(schema === undefined ? {} : { schema }), ...(url === undefined ? {} : { url }) };
-          send({ type: 'question', question: { id, tool, message, ...asked } });
+          send({ type: 'question', question: { id, tool, message, schema, url } });
         }),
     /** Answers a question. Throws `not_found`, or `invalid_input` with the faults of the form. */
     async answer({ question, action, content = {} }: RequestOf<'POST /api/answers'>): Promise<void> {

@@ -1,7 +1,7 @@
 // Fields of objects, maps, lists, tuples and unions, and their rows: name, texts, control, and what is wrong.
 
 import { useLayoutEffect } from 'preact/hooks';
-import { isRecord, type Json, toPointer } from '../../../core/json.js';
+import { isRecord, type Json, type JsonObject, toPointer } from '../../../core/json.js';
 import type { JsonSchema } from '../../../core/schema.js';
 import { itemSchema, propertySchema } from '../../form/branch.js';
 import { describeField } from '../../form/describe.js';
@@ -14,17 +14,18 @@ import {
   keepBranch,
   removeValue,
   renameProperty,
-  setValue,
   valueAt,
 } from '../../form/state.js';
+import { Button } from '../parts.js';
 import { type ControlProps, labelsOf, type PartProps } from './form-handle.js';
 
-export function ObjectField({ form, field, schema, path, labelledBy }: ControlProps<FieldOf<'object'>>) {
-  const value = valueAt(form.state.value.value, path);
+export function ObjectField({ form, field, value, set, schema, path, labelledBy }: ControlProps<FieldOf<'object'>>) {
+  const { root, state } = form;
   if (value === undefined)
-    return <AddButton form={form} path={path} schema={schema} labelledBy={labelledBy} text="Add object" />;
+    return <AddButton labelledBy={labelledBy} text="Add object" onAdd={() => set(initialValue(schema, root))} />;
+  const object = value as JsonObject;
   const declared = new Set(field.properties.map(({ name }) => name));
-  const extra = isRecord(value) ? Object.keys(value).filter((name) => !declared.has(name)) : [];
+  const extra = Object.keys(object).filter((name) => !declared.has(name));
   // The validator refuses undeclared parameters of a tool, unless its schema allows them.
   const isDescribed = path.length === 0 && isRecord(schema) && isRecord(schema.properties);
   const canAdd =
@@ -44,38 +45,33 @@ export function ObjectField({ form, field, schema, path, labelledBy }: ControlPr
           name={name}
           required={false}
           onRename={(to) => {
-            form.state.value = renameProperty(form.state.value, path, name, to);
+            state.value = renameProperty(state.value, path, name, to);
           }}
         />
       ))}
       {canAdd && (
-        <button
-          type="button"
-          class="quiet"
-          aria-describedby={labelledBy}
-          onClick={() => {
-            const name = freeName(value);
+        <AddButton
+          labelledBy={labelledBy}
+          text="Add property"
+          onAdd={() => {
             const part = field.patterns[0]?.[1] ?? field.extra ?? true;
-            form.state.value = setValue(form.state.value, [...path, name], initialValue(part, form.root));
+            set({ ...object, [freeName(object)]: initialValue(part, root) });
           }}
-        >
-          Add property
-        </button>
+        />
       )}
       {declared.size === 0 && !canAdd && <p class="note">No parameters.</p>}
     </fieldset>
   );
 }
 
-function freeName(value: Json): string {
-  for (let index = 1; ; index++) if (valueAt(value, [`key${index}`]) === undefined) return `key${index}`;
+function freeName(object: JsonObject): string {
+  for (let index = 1; ; index++) if (!Object.hasOwn(object, `key${index}`)) return `key${index}`;
 }
 
-export function ListField({ form, field, schema, path, labelledBy }: ControlProps<FieldOf<'list'>>) {
-  const value = valueAt(form.state.value.value, path);
+export function ListField({ form, field, value, set, schema, path, labelledBy }: ControlProps<FieldOf<'list'>>) {
   if (value === undefined)
-    return <AddButton form={form} path={path} schema={schema} labelledBy={labelledBy} text="Add list" />;
-  const items = Array.isArray(value) ? value : [];
+    return <AddButton labelledBy={labelledBy} text="Add list" onAdd={() => set(initialValue(schema, form.root))} />;
+  const items = value as readonly Json[];
   const isFull = field.items === false && items.length >= field.prefix.length;
   return (
     <fieldset aria-labelledby={labelledBy}>
@@ -92,22 +88,20 @@ export function ListField({ form, field, schema, path, labelledBy }: ControlProp
       {items.length === 0 && <p class="note">Empty list.</p>}
       {!isFull && (
         <AddButton
-          form={form}
-          path={[...path, items.length]}
-          schema={itemSchema(field, items.length)}
           labelledBy={labelledBy}
           text="Add item"
+          onAdd={() => set([...items, initialValue(itemSchema(field, items.length), form.root)])}
         />
       )}
     </fieldset>
   );
 }
 
-export function UnionField({ form, field, path, labelledBy }: ControlProps<FieldOf<'union'>>) {
+export function UnionField({ form, field, value, set, path, labelledBy }: ControlProps<FieldOf<'union'>>) {
   const { state, root, Part } = form;
   const { branches } = field;
   const index = branchAt(state.value, path, branches, root);
-  const isAbsent = valueAt(state.value.value, path) === undefined;
+  const isAbsent = value === undefined;
   // While something is typed the value may match another branch, or none.
   useLayoutEffect(() => {
     if (index >= 0 && !isAbsent) state.value = keepBranch(state.value, path, index);
@@ -119,10 +113,8 @@ export function UnionField({ form, field, path, labelledBy }: ControlProps<Field
         value={String(isAbsent ? -1 : index)}
         onChange={(event) => {
           const next = Number(event.currentTarget.value);
-          state.value =
-            next < 0
-              ? removeValue(state.value, path)
-              : chooseBranch(state.value, path, { branches, index: next, root });
+          if (next < 0) set(undefined);
+          else state.value = chooseBranch(state.value, path, { branches, index: next, root });
         }}
       >
         {(isAbsent || index < 0) && <option value="-1">{isAbsent ? 'not set' : 'does not match'}</option>}
@@ -145,16 +137,12 @@ function isFixed(schema: unknown, root: JsonSchema): boolean {
   return field.kind === 'null' || (field.kind === 'choice' && field.values.length === 1);
 }
 
-type AddProps = PartProps & { readonly text: string };
-
-function AddButton({ form, path, schema, labelledBy, text }: AddProps) {
-  const add = (): void => {
-    form.state.value = setValue(form.state.value, path, initialValue(schema, form.root));
-  };
+function AddButton(props: { readonly labelledBy: string; readonly text: string; readonly onAdd: () => void }) {
+  const { labelledBy, text, onAdd } = props;
   return (
-    <button type="button" class="quiet" aria-describedby={labelledBy} onClick={add}>
+    <Button class="quiet" aria-describedby={labelledBy} onClick={onAdd}>
       {text}
-    </button>
+    </Button>
   );
 }
 

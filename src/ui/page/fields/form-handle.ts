@@ -2,6 +2,7 @@
 
 import type { Signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
+import type { Json } from '../../../core/json.js';
 import type { JsonSchema } from '../../../core/schema.js';
 import type { FormFault } from '../../form/faults.js';
 import type { FormState, Path } from '../../form/state.js';
@@ -22,7 +23,13 @@ export interface PartProps {
   readonly labelledBy: string;
 }
 
-export type ControlProps<F> = PartProps & { readonly field: F };
+export interface ControlProps<F> extends PartProps {
+  readonly field: F;
+  /** Undefined if it is absent. */
+  readonly value: Json | undefined;
+  /** Replaces the value; undefined removes it. */
+  readonly set: (value: Json | undefined) => void;
+}
 
 /** Returns what names and describes the control of a row: its name, then its notes, description and faults. */
 export function labelsOf(id: string): { 'aria-labelledby': string; 'aria-describedby': string } {

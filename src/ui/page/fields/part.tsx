@@ -4,7 +4,7 @@ import type { ComponentType } from 'preact';
 import { canShow } from '../../form/branch.js';
 import { describeField } from '../../form/describe.js';
 import type { Field } from '../../form/field.js';
-import { valueAt } from '../../form/state.js';
+import { removeValue, setValue, valueAt } from '../../form/state.js';
 import { ListField, ObjectField, UnionField } from './containers.js';
 import type { ControlProps, PartProps } from './form-handle.js';
 import { ChoiceField, NumberField, RawField, TextField } from './scalars.js';
@@ -29,5 +29,9 @@ export function Part(props: PartProps) {
   const isDraft = field.kind === 'union' || (field.kind === 'number' && /string|number/.test(typeof value));
   const isShown = value === undefined || isDraft || canShow(value, field, form.root);
   const Control = (isShown ? CONTROLS[field.kind] : RawField) as ComponentType<ControlProps<Field>>;
-  return <Control {...props} field={field} />;
+  const set: ControlProps<Field>['set'] = (next) => {
+    const { state } = form;
+    state.value = next === undefined ? removeValue(state.value, path) : setValue(state.value, path, next);
+  };
+  return <Control {...props} field={field} value={value} set={set} />;
 }

@@ -3,17 +3,12 @@
 import { isRecord, type Json, parseJson, toExactNumber } from '../../../core/json.js';
 import { revealHidden } from '../../../core/text.js';
 import type { Field, FieldOf } from '../../form/field.js';
-import { removeValue, setValue, valueAt } from '../../form/state.js';
 import { type ControlProps, labelsOf } from './form-handle.js';
 
 type Props<K extends Field['kind']> = ControlProps<FieldOf<K>>;
 
-export function TextField({ form, field, path, labelledBy }: Props<'text'>) {
-  const value = valueAt(form.state.value.value, path);
+export function TextField({ field, value, set, labelledBy }: Props<'text'>) {
   const text = typeof value === 'string' ? value : '';
-  const set = (next: string): void => {
-    form.state.value = setValue(form.state.value, path, next);
-  };
   const shared = {
     ...labelsOf(labelledBy),
     placeholder: value === undefined ? placeholderOf(field) : 'empty text',
@@ -21,10 +16,9 @@ export function TextField({ form, field, path, labelledBy }: Props<'text'>) {
     spellcheck: false,
   };
   const shown = revealHidden(text);
-  const { format } = field;
   return (
     <div class="control">
-      {format === 'password' ? (
+      {field.format === 'password' ? (
         <input type="password" autocomplete="off" {...shared} onInput={(event) => set(event.currentTarget.value)} />
       ) : (
         <textarea rows={1} {...shared} onInput={(event) => set(event.currentTarget.value)} />
@@ -39,8 +33,7 @@ export function TextField({ form, field, path, labelledBy }: Props<'text'>) {
   );
 }
 
-export function NumberField({ form, field, path, labelledBy }: Props<'number'>) {
-  const value = valueAt(form.state.value.value, path);
+export function NumberField({ field, value, set, path, labelledBy }: Props<'number'>) {
   return (
     <input
       inputMode={field.integer ? 'numeric' : 'decimal'}
@@ -50,10 +43,8 @@ export function NumberField({ form, field, path, labelledBy }: Props<'number'>) 
       autocomplete="off"
       onInput={(event) => {
         const text = event.currentTarget.value.trim();
-        const { state } = form;
         const isProperty = typeof path.at(-1) === 'string';
-        state.value =
-          text === '' && isProperty ? removeValue(state.value, path) : setValue(state.value, path, toNumber(text));
+        set(text === '' && isProperty ? undefined : toNumber(text));
       }}
     />
   );
@@ -65,8 +56,7 @@ function toNumber(text: string): Json {
 }
 
 /** A field with fixed values: a choice, a boolean or null. */
-export function ChoiceField({ form, field, path, labelledBy }: Props<'choice' | 'boolean' | 'null'>) {
-  const value = valueAt(form.state.value.value, path);
+export function ChoiceField({ field, value, set, labelledBy }: Props<'choice' | 'boolean' | 'null'>) {
   const values: readonly Json[] =
     field.kind === 'choice' ? field.values : field.kind === 'null' ? [null] : [true, false];
   const texts = values.map((entry) => JSON.stringify(entry));
@@ -76,11 +66,7 @@ export function ChoiceField({ form, field, path, labelledBy }: Props<'choice' | 
     <select
       {...labelsOf(labelledBy)}
       value={String(index)}
-      onChange={(event) => {
-        const next = values[Number(event.currentTarget.value)];
-        const { state } = form;
-        state.value = next === undefined ? removeValue(state.value, path) : setValue(state.value, path, next);
-      }}
+      onChange={(event) => set(values[Number(event.currentTarget.value)])}
     >
       {index < 0 && <option value="-1">{placeholderOf(field)}</option>}
       {values.map((entry, at) => (
@@ -93,8 +79,7 @@ export function ChoiceField({ form, field, path, labelledBy }: Props<'choice' | 
 }
 
 /** A value that no field can show, as JSON. */
-export function RawField({ form, path, labelledBy }: ControlProps<unknown>) {
-  const value = valueAt(form.state.value.value, path);
+export function RawField({ value, set, labelledBy }: ControlProps<unknown>) {
   return (
     <div class="control">
       <textarea
@@ -102,10 +87,7 @@ export function RawField({ form, path, labelledBy }: ControlProps<unknown>) {
         {...labelsOf(labelledBy)}
         value={JSON.stringify(value, null, 2)}
         spellcheck={false}
-        onChange={(event) => {
-          const text = event.currentTarget.value;
-          form.state.value = setValue(form.state.value, path, parseOr(text));
-        }}
+        onChange={(event) => set(parseOr(event.currentTarget.value))}
       />
       <p class="note warn">This value is not of the declared type; it is shown as JSON.</p>
     </div>
