@@ -4,8 +4,8 @@ import { closeSync, fstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Infer, integer, list, object, oneOf, string, text } from '../core/shape.js';
 import { loadCrypto } from '../files/digest.js';
+import { tryOpen } from './file.js';
 import { fileName, listFiles } from './log.js';
-import { tryOpen } from './read.js';
 import type { AuditProblem } from './verify.js';
 
 export const CHECKPOINT = object(

@@ -1,24 +1,25 @@
 // Reads the audit log: all files in order, whole records only, and records appended later.
 
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { nextTurn } from '../core/async.js';
-import { orNothing, ToolError } from '../core/error.js';
+import { orNothing } from '../core/error.js';
 import { isAlive } from '../files/process-identity.js';
-import { checkParents, findUnsafe, toFileError, unsafeState } from '../files/state.js';
+import { readLines } from './file.js';
 import { type AuditRecord, BEGINNINGS, type StartedRecord } from './line.js';
 import { fileName, listFiles } from './log.js';
 import { toInterrupted } from './record.js';
 
 interface Position {
   readonly inode: number;
+  /** Where the next line begins. */
   offset: number;
-  /** The start of a line that is not complete yet. */
-  rest: Buffer;
+  /** Whether a line that is not complete yet begins there. */
+  isPartial: boolean;
 }
 
-const CHUNK = 256 * 1024;
-const NEWLINE = 0x0a;
+// What is read at once by those who do other work in between.
+const PIECE = 256 * 1024;
 
 export function createAuditReader(directory: string) {
   const positions = new Map<number, Position>();
@@ -48,31 +49,22 @@ export function createAuditReader(directory: string) {
   // Yields after each piece.
   function* readFile(number: number, take: (record: AuditRecord) => void): Generator<undefined> {
     const path = join(directory, fileName(number));
-    const descriptor = tryOpen(path);
-    if (descriptor === undefined) return;
-    try {
-      const { size, ino: inode } = fstatSync(descriptor);
-      let position = positions.get(number);
-      // Truncated or replaced: everything in it is new.
-      if (position === undefined || position.inode !== inode || size < position.offset) {
-        position = { inode, offset: 0, rest: Buffer.alloc(0) };
-        positions.set(number, position);
-      }
-      for (;;) {
-        const chunk = Buffer.allocUnsafe(CHUNK);
-        const length = readSync(descriptor, chunk, 0, CHUNK, position.offset);
-        if (length === 0) break;
-        position.offset += length;
-        let bytes = Buffer.concat([position.rest, chunk.subarray(0, length)]);
-        for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE)) {
-          takeLine(bytes.toString('utf8', 0, end), take);
-          bytes = bytes.subarray(end + 1);
-        }
-        position.rest = bytes;
-        yield;
-      }
-    } finally {
-      closeSync(descriptor);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (stats === undefined) return;
+    let position = positions.get(number);
+    // Truncated or replaced: everything in it is new.
+    if (position?.inode !== stats.ino || stats.size < position.offset)
+      position = { inode: stats.ino, offset: 0, isPartial: false };
+    positions.set(number, position);
+    position.isPartial = false;
+    let piece = position.offset;
+    for (const { bytes, offset, end, isWhole } of readLines(path, position.offset)) {
+      position.offset = isWhole ? end : offset;
+      position.isPartial = !isWhole;
+      if (isWhole) takeLine(bytes.toString('utf8'), take);
+      if (Math.abs(offset - piece) < PIECE) continue;
+      piece = offset;
+      yield;
     }
   }
 
@@ -102,7 +94,7 @@ export function createAuditReader(directory: string) {
       for (const _ of readEnded(take)) await nextTurn();
     },
     /** Number of lines so far that were not whole records. */
-    skipped: (): number => skipped + [...positions.values()].filter(({ rest }) => rest.length > 0).length,
+    skipped: (): number => skipped + [...positions.values()].filter(({ isPartial }) => isPartial).length,
   };
 }
 
@@ -120,25 +112,4 @@ function parseStarted(line: string): StartedRecord | undefined {
 
 function keyOf({ pid, since, call }: Pick<AuditRecord, 'pid' | 'since' | 'call'>): string {
   return `${pid} ${since} ${call}`;
-}
-
-/** Opens a file of the log; undefined if there is none. Throws if another user could have written it. */
-export function tryOpen(path: string): number | undefined {
-  try {
-    checkParents(path);
-    const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const stats = fstatSync(descriptor);
-    if (findUnsafe(stats) === undefined && stats.isFile()) return descriptor;
-    closeSync(descriptor);
-    if (findUnsafe(stats) !== undefined) throw unsafeState(path, stats);
-    throw new ToolError('io', `cannot read ${path}: it is not a regular file`, {
-      hint: 'move it away',
-      data: { path },
-    });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Removed since it was listed, or a link or socket.
-    if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENXIO') return undefined;
-    throw toFileError(error, 'read', path);
-  }
 }

@@ -1,14 +1,13 @@
 // Verifies the audit log: finds lines that were changed, dropped, moved, inserted or cut off (OBS-10).
 
-import { closeSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { orNothing } from '../core/error.js';
 import { either, type Infer, integer, nullable, object, oneOf, optional, readShape, text } from '../core/shape.js';
 import { isAlive } from '../files/process-identity.js';
 import { hashLine } from './chain.js';
+import { readLines } from './file.js';
 import { BEGINNINGS } from './line.js';
 import { fileName, listFiles, notesName } from './log.js';
-import { tryOpen } from './read.js';
 
 export interface AuditProblem {
   /** Name of the file, and the number of the line in it; null if it is about the whole file. */
@@ -55,14 +54,6 @@ const LENGTH = object({ chain: text(), seq: integer(1), last: text(), torn: inte
 const NEXT = object({ next: integer(1) });
 const NOTE = either([BEGIN, LENGTH, NEXT], 'a note');
 
-interface Line {
-  readonly number: number;
-  readonly offset: number;
-  readonly bytes: Buffer;
-  /** False for what follows the last newline of a file. */
-  readonly isWhole: boolean;
-}
-
 interface Entry extends Infer<typeof LINK> {
   readonly line: number;
   readonly hash: string;
@@ -80,8 +71,6 @@ type Lists<T> = { [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : neve
 
 type Report = (line: number | null, kind: AuditProblem['kind'], message: string) => void;
 
-const CHUNK = 256 * 1024;
-const NEWLINE = 0x0a;
 const BRACE = 0x7d;
 
 /** Verifies the files of a log. Other processes may be writing to it. */
@@ -210,8 +199,8 @@ function readEntries(path: string) {
   let end = 1;
   let firstEarly: number | undefined;
   let pruned = 0;
-  for (const { number, offset, bytes, isWhole } of readLines(path)) {
-    end = number + 1;
+  for (const { offset, bytes, isWhole } of readLines(path)) {
+    const number = end++;
     const found = isWhole ? parseLine(bytes) : undefined;
     if (found === undefined) {
       waiting.push(number);
@@ -257,7 +246,9 @@ function add<V>(lists: Map<string, V[]>, key: string, value: V): void {
 
 function readNotes(path: string): Notes {
   const notes = { begins: [], lengths: [], next: [], damaged: [] } as Lists<Notes>;
-  for (const { number, bytes } of readLines(path)) {
+  let number = 0;
+  for (const { bytes } of readLines(path)) {
+    number++;
     if (bytes.length === 0) continue;
     const { value } = readShape(
       NOTE,
@@ -270,31 +261,4 @@ function readNotes(path: string): Notes {
     else notes.lengths.push(value);
   }
   return notes;
-}
-
-function* readLines(path: string): Generator<Line> {
-  const descriptor = tryOpen(path);
-  if (descriptor === undefined) return;
-  try {
-    let rest = Buffer.alloc(0);
-    let number = 0;
-    let offset = 0;
-    for (let position = 0; ; ) {
-      const chunk = Buffer.allocUnsafe(CHUNK);
-      const length = readSync(descriptor, chunk, 0, CHUNK, position);
-      if (length === 0) break;
-      position += length;
-      rest = Buffer.concat([rest, chunk.subarray(0, length)]);
-      let start = 0;
-      for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE, start)) {
-        yield { number: ++number, offset: offset + start, bytes: rest.subarray(start, end), isWhole: true };
-        start = end + 1;
-      }
-      rest = rest.subarray(start);
-      offset += start;
-    }
-    if (rest.length > 0) yield { number: ++number, offset, bytes: rest, isWhole: false };
-  } finally {
-    closeSync(descriptor);
-  }
 }
