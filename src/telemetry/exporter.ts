@@ -54,9 +54,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     ...settings.resource,
   };
   // As bytes: objects and texts would be moved by the garbage collector until they are sent.
-  let open: Buffer[] = [];
-  const batches: Batch[] = [];
-  let waiting = 0;
+  const queue: Buffer[] = [];
   let origin = 0;
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -67,7 +65,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   let loading: Loading | undefined;
 
   const admits = (): boolean => {
-    if (waiting < queueSize && !isClosed) return true;
+    if (queue.length < queueSize && !isClosed) return true;
     dropped++;
     return false;
   };
@@ -112,22 +110,13 @@ export function createExporter(options: ExporterOptions): Exporter {
   };
   const sendBatch = async (): Promise<void> => {
     isSoon = false;
-    closeBatch();
-    const batch = batches.shift();
-    if (batch === undefined) return;
-    waiting -= batch.count;
-    const retryMs = await send(traces!, (...given) => toTraces(batch.spans, ...given));
+    const batch = queue.splice(0, batchSize);
+    if (batch.length === 0) return;
+    const retryMs = await send(traces!, (...given) => toTraces(batch, ...given));
     // The oldest are sent first, as long as there is room.
-    if (retryMs !== undefined && retryMs > 0 && !isClosed && waiting + batch.count <= queueSize) {
-      batches.unshift(batch);
-      waiting += batch.count;
-    } else if (retryMs !== undefined) dropped += batch.count;
-    if (waiting > 0 && !isClosed) wakeSoon(retryMs || PAUSE_MS);
-  };
-  const closeBatch = (): void => {
-    if (open.length === 0) return;
-    batches.push({ spans: Buffer.concat(open), count: open.length });
-    open = [];
+    if (retryMs && !isClosed && queue.length + batch.length <= queueSize) queue.unshift(...batch);
+    else if (retryMs !== undefined) dropped += batch.length;
+    if (queue.length > 0 && !isClosed) wakeSoon(retryMs || PAUSE_MS);
   };
   const wakeSoon = (milliseconds: number): void => {
     isSoon = true;
@@ -153,14 +142,11 @@ export function createExporter(options: ExporterOptions): Exporter {
     take(span) {
       // Others may have ended first.
       if (!admits()) return;
-      if (open.length === 0) origin = Date.now() - performance.now();
-      const text = toSpanText(span, origin);
-      open.push(Buffer.from(open.length === 0 ? text : `,${text}`));
-      waiting++;
-      if (open.length === batchSize) closeBatch();
+      if (queue.length % batchSize === 0) origin = Date.now() - performance.now();
+      queue.push(Buffer.from(toSpanText(span, origin)));
       if (isSoon) return;
-      if (waiting >= batchSize) wakeSoon(0);
-      else if (waiting === 1) wakeIn(delayMs);
+      if (queue.length >= batchSize) wakeSoon(0);
+      else if (queue.length === 1) wakeIn(delayMs);
     },
     families: () => [
       {
@@ -179,7 +165,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       if (loading !== undefined) await loading;
       const sendLast = async (): Promise<void> => {
         await sending;
-        while (waiting > 0) await sendSpans();
+        while (queue.length > 0) await sendSpans();
       };
       const measureLast = async (): Promise<void> => {
         await measuring;
@@ -195,12 +181,6 @@ export function createExporter(options: ExporterOptions): Exporter {
       ending.abort();
     },
   };
-}
-
-/** Spans that are sent together, as JSON without brackets. */
-interface Batch {
-  readonly spans: Buffer;
-  readonly count: number;
 }
 
 type Loading = Promise<[typeof import('./send.js'), unknown]>;

@@ -27,7 +27,7 @@ const UNKNOWN = '(unknown)';
 export function createMeter(byUser = (): boolean => false): Meter {
   const users = new Map<string | undefined, Map<string, ToolSeries>>();
   const doors = new Set<string>();
-  const operations = { server: new OperationSeries(), client: new OperationSeries() };
+  const operations = { server: new Map<string, Histogram>(), client: new Map<string, Histogram>() };
 
   const seriesOf = (name: string, user: string | undefined): ToolSeries => {
     const tools = users.get(user);
@@ -52,6 +52,17 @@ export function createMeter(byUser = (): boolean => false): Meter {
     doors.add(door);
     return door;
   };
+  const operationSeries = (operation: MeasuredOperation): Histogram => {
+    const { of, target = '', failure = '' } = operation;
+    const series = operations[of.side];
+    const key = `${of.key}\n${target}\n${failure}`;
+    const isFull = series.size >= MAX_OPERATIONS;
+    const known = series.get(key) ?? (isFull ? series.get(OTHER) : undefined);
+    if (known !== undefined) return known;
+    const added = new Histogram(isFull ? { 'mcp.method.name': OTHER } : toLabels(operation), OPERATION_BOUNDS);
+    series.set(isFull ? OTHER : key, added);
+    return added;
+  };
 
   return {
     count({ tool, result, caller }) {
@@ -70,7 +81,7 @@ export function createMeter(byUser = (): boolean => false): Meter {
           value: 1,
         });
     },
-    measure: (operation, seconds) => operations[operation.of.side].find(operation).add(seconds),
+    measure: (operation, seconds) => operationSeries(operation).add(seconds),
     families: () => [
       {
         name: 'wield.calls',
@@ -86,7 +97,10 @@ export function createMeter(byUser = (): boolean => false): Meter {
         points: allSeries().map(({ durations }) => durations.toPoint()),
       },
       ...(['server', 'client'] as const)
-        .map((side) => ({ ...OPERATION_METRICS[side], points: operations[side].all.map((one) => one.toPoint()) }))
+        .map((side) => ({
+          ...OPERATION_METRICS[side],
+          points: [...operations[side].values()].map((one) => one.toPoint()),
+        }))
         .filter(({ points }) => points.length > 0),
     ],
   };
@@ -97,33 +111,6 @@ interface ToolSeries {
   readonly attributes: Record<string, string>;
   readonly durations: Histogram;
   readonly counters: Map<string, { readonly attributes: Record<string, string>; value: number }>;
-}
-
-// The histograms of requests: by what their kinds have in common, and then by target and failure.
-class OperationSeries {
-  readonly all: Histogram[] = [];
-  readonly #byKind = new Map<string, Map<string, Histogram>>();
-  #other: Histogram | undefined;
-
-  find(operation: MeasuredOperation): Histogram {
-    const { of, target = '', failure } = operation;
-    const key = failure === undefined ? target : `${target}\n${failure}`;
-    return this.#byKind.get(of.key)?.get(key) ?? this.#add(operation, key);
-  }
-
-  #add(operation: MeasuredOperation, key: string): Histogram {
-    const isFull = this.all.length >= MAX_OPERATIONS;
-    if (isFull && this.#other !== undefined) return this.#other;
-    const added = new Histogram(isFull ? { 'mcp.method.name': OTHER } : toLabels(operation), OPERATION_BOUNDS);
-    this.all.push(added);
-    if (isFull) this.#other = added;
-    else {
-      const { of } = operation;
-      const known = this.#byKind.get(of.key) ?? new Map<string, Histogram>();
-      this.#byKind.set(of.key, known.set(key, added));
-    }
-    return added;
-  }
 }
 
 /** The histograms of the conventions for MCP. */

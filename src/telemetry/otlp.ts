@@ -3,7 +3,7 @@
 import { memoize } from '../core/memoize.js';
 import type { Attributes } from '../core/telemetry.js';
 import type { MetricFamily, MetricPoint } from './metric.js';
-import type { EndedSpan } from './tracer.js';
+import type { OwnSpan } from './tracer.js';
 
 /** Attributes of a process. */
 export type Resource = Readonly<Record<string, string | number>>;
@@ -14,7 +14,7 @@ const FAILED = '{"code":2}';
 const CUMULATIVE = 2;
 
 /** Returns the JSON of a span. `origin` is the time at which its clock was 0, in milliseconds since 1970. */
-export function toSpanText(span: EndedSpan, origin: number): string {
+export function toSpanText(span: OwnSpan, origin: number): string {
   const { parentId, tracestate, parts } = span;
   const parent = parentId === undefined ? '' : `"parentSpanId":"${parentId}",`;
   const state = tracestate === undefined ? '' : `"traceState":${JSON.stringify(tracestate)},`;
@@ -41,10 +41,10 @@ function toAttributesText(attributes: Attributes): string {
 }
 
 /** Returns the body of a request with spans, which are given as JSON. */
-export function toTraces(spans: Buffer, resource: Resource, scope: object): Buffer {
+export function toTraces(spans: readonly Buffer[], resource: Resource, scope: object): Buffer {
   const from = `{"attributes":${JSON.stringify(toAttributes(resource))}}`;
   const head = `{"resourceSpans":[{"resource":${from},"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[`;
-  return Buffer.concat([Buffer.from(head), spans, Buffer.from(']}]}]}')]);
+  return Buffer.from(`${head}${spans.join()}]}]}]}`);
 }
 
 /** `since`: when counting began, in milliseconds since 1970. */

@@ -9,36 +9,23 @@ const RANDOM_DIGITS = 13;
 const IDS = 16 ** RANDOM_DIGITS;
 const NO_PARTS: readonly Attributes[] = [];
 
-/** A span that ended; times are of `performance.now()`. */
-export interface EndedSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentId: string | undefined;
-  readonly tracestate: string | undefined;
-  readonly name: string;
-  readonly kind: SpanStart['kind'];
-  readonly startedAt: number;
-  readonly endedAt: number;
-  /** Attributes, in parts without common names. */
-  readonly parts: readonly Attributes[];
-  readonly hasFailed: boolean;
-}
-
 /** Takes spans that ended, as long as it has room; it counts the others. */
 export interface SpanQueue {
   /** Whether there is room now. Otherwise a span is not recorded at all: what is dropped must cost nothing. */
   admits(): boolean;
-  take(span: EndedSpan): void;
+  take(span: OwnSpan): void;
 }
 
 /** A span that wield itself sends. Its ids are made when they are needed, most often never. */
-export class OwnSpan implements Span, EndedSpan {
+export class OwnSpan implements Span {
   readonly kind: SpanStart['kind'];
+  /** Of `performance.now()`, as the end. */
   readonly startedAt: number;
   readonly parentId: string | undefined;
   readonly isRecorded: boolean;
   endedAt = 0;
   name = '';
+  /** Attributes, in parts without common names. */
   parts: readonly Attributes[] = NO_PARTS;
   hasFailed = false;
   readonly #queue: SpanQueue;
