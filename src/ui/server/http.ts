@@ -1,14 +1,13 @@
 // Answers requests of the page: checks them, finds the route, and sends a file, a document or a stream.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { dirname, extname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError, toToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
 import { findEntry } from '../../process/entry.js';
 import { type AccessOptions, checkApi, checkHost, checkPeer, checkPerson, HEADERS, refuse } from './access.js';
-import { type Asked, findRoute, type Handlers, type RouteName, readRequest, STREAMS } from './route.js';
+import { type Asked, findRoute, type Handlers, type RouteName, readRequest } from './route.js';
 
 interface ListenerOptions {
   readonly access: AccessOptions;
@@ -48,20 +47,17 @@ export function createListener({ access, files, handlers, debug }: ListenerOptio
     const route = findRoute(names, method, path);
     if (route === undefined) return sendText(response, 404, 'no such route');
     const body = method === 'GET' ? undefined : readRequest(route.name, await readBody(request));
-    const isStream = STREAMS.has(route.name);
-    const send = createSender(response);
-    const setCookie = (cookie: string): void => void response.setHeader('set-cookie', cookie);
-    const { cookie: cookies } = request.headers;
     // The shape of the route was checked, so the types fit.
-    const handle = handlers[route.name as RouteName] as (asked: unknown) => Promise<unknown>;
-    const asked: Omit<Asked<RouteName>, 'send' | 'body'> = {
+    const handle = handlers[route.name as RouteName] as (asked: Asked<never>) => Promise<unknown>;
+    const document = await handle({
       params: route.params,
+      body: body as never,
       signal: stop.signal,
-      cookies,
-      setCookie,
-    };
-    const document = await handle({ ...asked, body, send });
-    if (isStream) response.end();
+      send: createSender(response),
+      cookies: request.headers.cookie,
+      setCookie: (cookie) => void response.setHeader('set-cookie', cookie),
+    });
+    if (document === undefined) response.end();
     else sendJson(response, 200, document);
   };
   return (request, response) => {
@@ -137,33 +133,22 @@ interface PageFile {
   readonly bytes: Buffer;
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-};
+const FILES = [
+  ['/', 'index.html', 'text/html; charset=utf-8'],
+  ['/page.js', 'page.js', 'text/javascript; charset=utf-8'],
+  ['/page.css', 'page.css', 'text/css; charset=utf-8'],
+] as const;
 
 /** Returns the files of the page by their path. Throws `unavailable` if it was not built. */
 export function loadPageFiles(): ReadonlyMap<string, PageFile> {
-  const directory = dirname(findEntry('ui/index.html'));
-  const files = new Map<string, PageFile>();
-  for (const name of list(directory)) {
-    const type = TYPES[extname(name)];
-    if (type === undefined) continue;
-    files.set(name === 'index.html' ? '/' : `/${name}`, { type, bytes: readFileSync(join(directory, name)) });
-  }
-  return files;
-}
-
-function list(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    throw new ToolError('unavailable', `the files of the page are missing: ${directory}`, {
-      hint: 'build the package: npm run build',
-      cause: error,
-    });
-  }
+  const read = (name: string): Buffer => {
+    const path = findEntry(`ui/${name}`);
+    try {
+      return readFileSync(path);
+    } catch (cause) {
+      const hint = 'build the package: npm run build';
+      throw new ToolError('unavailable', `the files of the page are missing: ${path}`, { hint, cause });
+    }
+  };
+  return new Map(FILES.map(([path, name, type]) => [path, { type, bytes: read(name) }]));
 }

@@ -3,8 +3,8 @@
 import type { Caller } from '../../core/caller.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import type { NodeToolbox } from '../../node.js';
-import type { ChangedItem, HealthCheck, RecordedCall } from '../api.js';
-import type { RecordedTool } from '../recording/recording.js';
+import type { ChangedItem, HealthCheck } from '../api.js';
+import type { SessionRecording } from './recording.js';
 
 /** What one provider is sent for each tool that a model may see. */
 export type ListSent = (toolbox: Toolbox) => Promise<readonly SentDefinition[]>;
@@ -21,15 +21,6 @@ export interface SentDefinition {
 /** A changed tool, and how to accept it as it was shown. */
 export interface Change extends ChangedItem {
   readonly accept: () => void | Promise<void>;
-}
-
-/** The newest calls of this process. */
-export interface SessionRecording {
-  list(): readonly RecordedCall[];
-  has(call: string): boolean;
-  /** Throws `not_found`. */
-  find(call: string): { readonly call: RecordedCall; readonly tool: RecordedTool | undefined };
-  close(): void;
 }
 
 export interface PageOptions {

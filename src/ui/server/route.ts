@@ -22,13 +22,10 @@ export interface Asked<Name extends RouteName> {
   readonly setCookie: (cookie: string) => void;
 }
 
-/** A route that answers with one document, or with a stream of them. */
+/** Returns a document, or undefined after a stream of them. */
 export type Handler<Name extends RouteName> = (asked: Asked<Name>) => Promise<Routes[Name]['response'] | undefined>;
 
 export type Handlers<Name extends RouteName = RouteName> = { readonly [Key in Name]: Handler<Key> };
-
-/** Routes that answer with a stream. */
-export const STREAMS: ReadonlySet<string> = new Set<RouteName>(['POST /api/run', 'GET /api/events']);
 
 /** Reads and checks the body of a request. Throws `invalid_input`. */
 export function readRequest(name: string, body: string): unknown {
@@ -39,26 +36,14 @@ export function readRequest(name: string, body: string): unknown {
   });
 }
 
-export interface FoundRoute {
-  readonly name: string;
-  readonly params: Readonly<Record<string, string>>;
-}
-
-export function findRoute(names: readonly string[], method: string, path: string): FoundRoute | undefined {
-  const given = path.split('/');
+/** Finds the route of a request, with the segments of the path that it names. */
+export function findRoute(names: readonly string[], method: string, path: string) {
   for (const name of names) {
-    const [verb, pattern] = name.split(' ') as [string, string];
-    const steps = pattern.split('/');
-    if (verb !== method || steps.length !== given.length) continue;
-    const params: Record<string, string> = {};
-    const matches = steps.every((step, at) => {
-      if (!step.startsWith(':')) return step === given[at];
-      const value = orNothing(() => decodeURIComponent(given[at]!));
-      if (value === undefined || value === '') return false;
-      params[step.slice(1)] = value;
-      return true;
-    });
-    if (matches) return { name, params };
+    const pattern = new RegExp(`^${name.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`);
+    const found = pattern.exec(`${method} ${path}`);
+    const given = Object.entries(found?.groups ?? {});
+    const params = orNothing(() => Object.fromEntries(given.map(([key, text]) => [key, decodeURIComponent(text)])));
+    if (found !== null && params !== undefined) return { name, params };
   }
   return undefined;
 }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { type Approve, approveBy } from '../../core/approval.js';
+import { deferred, onAbort } from '../../core/async.js';
 import type { Elicit, ElicitAnswer, Question } from '../../core/elicit.js';
 import { ToolError } from '../../core/error.js';
 import type { Json } from '../../core/json.js';
@@ -27,7 +28,6 @@ export function createToolRoutes(parts: PageParts) {
       const named = await findNamed(toolbox, body.tool);
       const { digest } = await planCall(parts, named, body.input);
       if (digest !== body.digest) throw changedPlan(body.tool);
-      const digestOf = await createDigest(parts);
       let isShown = true;
       const options: DoorOptions = {
         caller: PERSON,
@@ -35,7 +35,7 @@ export function createToolRoutes(parts: PageParts) {
         signal,
         // UI-7: the call plans again, and what it reads may have changed meanwhile.
         checkPlan: (plan) => {
-          isShown = digestOf(plan) === body.digest;
+          isShown = digestOf(parts, plan) === body.digest;
           if (!isShown) throw changedPlan(body.tool);
         },
         approve: approveShown(body.digest),
@@ -77,16 +77,15 @@ async function planCall(parts: PageParts, { ref, as }: Named, input: Json): Prom
   const { toolbox } = parts;
   const { plan, verdict } = await toolbox.plan(ref, input, { caller: PERSON, as } as DoorOptions);
   const { secrets } = toolbox.state.snapshot();
-  const digest = (await createDigest(parts))(plan);
+  const digest = digestOf(parts, plan);
   // The form shows the input.
   const rows = planRows(plan).filter(([label]) => label !== 'input');
   return { rows: redactValue(rows, secrets), verdict, digest };
 }
 
 // The digest that approvals of the plan have.
-async function createDigest({ toolbox }: PageParts): Promise<(plan: Plan) => string> {
-  const key = toolbox.state.sharedApprovals.key();
-  return (plan) => digestPlan(plan, key);
+function digestOf({ toolbox }: PageParts, plan: Plan): string {
+  return digestPlan(plan, toolbox.state.sharedApprovals.key());
 }
 
 async function describeTool(parts: PageParts, name: string): Promise<ToolDetails> {
@@ -122,21 +121,18 @@ function createQuestions() {
     /** Returns how the tools of a run ask; its questions end when its stream does. */
     ask:
       (send: (event: RunEvent) => void, streamEnd: AbortSignal): Elicit<Question> =>
-      ({ tool, message, schema, url, check }, callEnd) =>
-        new Promise((resolve) => {
-          const signal = AbortSignal.any([callEnd, streamEnd]);
-          const id = randomUUID();
-          const cancel = (): void => end({ action: 'cancel' });
-          const end = (answer: ElicitAnswer): void => {
-            open.delete(id);
-            signal.removeEventListener('abort', cancel);
-            resolve(answer);
-          };
-          open.set(id, { check, end });
-          signal.addEventListener('abort', cancel);
-          if (signal.aborted) return cancel();
-          send({ type: 'question', question: { id, tool, message, schema, url } });
-        }),
+      async ({ tool, message, schema, url, check }, callEnd) => {
+        const signal = AbortSignal.any([callEnd, streamEnd]);
+        const id = randomUUID();
+        const { promise, resolve } = deferred<ElicitAnswer>();
+        const unlisten = onAbort(signal, () => resolve({ action: 'cancel' }));
+        open.set(id, { check, end: resolve });
+        if (!signal.aborted) send({ type: 'question', question: { id, tool, message, schema, url } });
+        return promise.finally(() => {
+          open.delete(id);
+          unlisten();
+        });
+      },
     /** Answers a question. Throws `not_found`, or `invalid_input` with the faults of the form. */
     async answer({ question, action, content = {} }: RequestOf<'POST /api/answers'>): Promise<void> {
       const found = open.get(question);
