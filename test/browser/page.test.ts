@@ -446,12 +446,10 @@ describe('the page in a browser', () => {
     await tab.keyboard.press('j');
     await poll(() => tab.url()).toMatch(/#\/tools\/hello$/);
     await main(tab).getByText('Say hello.').waitFor();
-    await tab.keyboard.press('?');
-    await tab.getByLabel('Keys').waitFor();
     expect(existsSync(join(opened().workspace.dir, 'go'))).toBe(false);
   });
 
-  browserSpec('UI-73', 'can be used by keyboard alone: lists, dialogs, forms, and in a narrow window', async () => {
+  browserSpec('UI-73', 'can be used by keyboard alone: lists, forms, and in a narrow window', async () => {
     const tab = await opened().visit('/tools');
     await tab.getByLabel('Catalog').getByText('Say hello.').waitFor();
     const focused = () => tab.evaluate(readFocus);
@@ -463,16 +461,6 @@ describe('the page in a browser', () => {
     await poll(focused).not.toBe(first);
     expect(await focused()).toMatch(/^catalog /);
     await tab.keyboard.press('ArrowUp');
-    await poll(focused).toBe(first);
-    await tab.keyboard.press('?');
-    await tab.getByLabel('Keys').waitFor();
-    await poll(focused).toBe(' Close');
-    await tab.keyboard.press('Escape');
-    await tab.getByLabel('Keys').waitFor({ state: 'detached' });
-    await poll(focused).toBe(first);
-    await tab.keyboard.press('?');
-    await tab.getByRole('button', { name: 'Close' }).press('Enter');
-    await tab.getByLabel('Keys').waitFor({ state: 'detached' });
     await poll(focused).toBe(first);
     // The next stop is not another row.
     await tab.keyboard.press('Tab');
@@ -523,8 +511,6 @@ describe('the page in a browser', () => {
       await poll(() => narrow.locator('main, .catalog, .calls').locator('visible=true').count()).toBeGreaterThan(0);
       expect([route, await narrow.evaluate('document.documentElement.scrollWidth')]).toEqual([route, 400]);
     }
-    await narrow.keyboard.press('?');
-    await narrow.getByRole('button', { name: 'Close' }).click();
     await narrow.getByText('Say hello.').click();
     await narrow.locator('[data-path="/name"] textarea').fill('Ada');
     await narrow.getByText('Show plan').click();

@@ -1,18 +1,10 @@
-// Keyboard shortcuts: `/` searches, `j` and `k` move, `r` runs, `a` approves, `?` explains them.
+// Keyboard shortcuts: `/` searches, `j` and `k` move, `r` runs, `a` approves.
 
-import { signal } from '@preact/signals';
 import { type Panel, show, view } from './route.js';
 
 type Move = (step: 1 | -1) => void;
 
 const moves = new Map<Panel, Move>();
-
-export const isHelpOpen = signal(false);
-
-/** Closes the dialog as the browser does, so that the focus returns to where it was. */
-export function closeHelp(): void {
-  document.querySelector<HTMLDialogElement>('dialog.help')?.close();
-}
 
 /** Calls a function when a person moves within a panel; the returned function stops it. */
 export function onMove(panel: Panel, move: Move): () => void {
@@ -28,7 +20,7 @@ export function startKeys(): void {
     const { key, target } = event;
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (key === 'Escape') {
-      if (target instanceof HTMLElement && !isHelpOpen.value) target.blur();
+      if (target instanceof HTMLElement) target.blur();
       return;
     }
     if (target instanceof HTMLElement && target.matches('input, textarea, select')) return;
@@ -44,9 +36,7 @@ function press(key: string, isRepeated: boolean): boolean {
   }
   // Holding a key must not approve or run what appears next.
   if (isRepeated) return false;
-  if (isHelpOpen.value) closeHelp();
-  else if (key === '?') isHelpOpen.value = true;
-  else if (key === '/') document.querySelector<HTMLElement>('[aria-keyshortcuts="/"]')?.focus();
+  if (key === '/') document.querySelector<HTMLElement>('[aria-keyshortcuts="/"]')?.focus();
   else if (key === 'r') click('[aria-keyshortcuts="r"]');
   else if (key === 'a') approve();
   else return false;

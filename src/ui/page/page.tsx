@@ -8,7 +8,6 @@ import { CatalogPanel, isUnused } from './catalog.js';
 import { ChangesPanel } from './changes.js';
 import { HealthPanel } from './health.js';
 import { InboxPanel } from './inbox.js';
-import { closeHelp, isHelpOpen } from './keys.js';
 import { Chip, ErrorBox } from './parts.js';
 import { formatRoute, PANELS, type Panel, view } from './route.js';
 import { ServersPanel } from './servers.js';
@@ -25,16 +24,6 @@ const CONTENTS: Readonly<Record<Panel, ComponentType>> = {
   servers: ServersPanel,
   health: HealthPanel,
 };
-
-const KEYS = [
-  ['/', 'search the catalog'],
-  ['j k', 'next and previous item'],
-  ['↑ ↓', 'move in a list'],
-  ['r', 'show the plan, then run it'],
-  ['a', 'open the inbox, then approve the shown call once'],
-  ['Esc', 'leave a field'],
-  ['?', 'these keys'],
-] as const;
 
 export function Page() {
   const { panel, name } = view.value;
@@ -62,7 +51,6 @@ export function Page() {
         {offline.value?.code !== 'denied' && <Content />}
       </main>
       <CallsPanel />
-      {isHelpOpen.value && <Help />}
     </div>
   );
 }
@@ -112,34 +100,5 @@ function Badge({ count, label }: { count: number; label: string }) {
     <span class={label === 'wrong' ? 'badge bad' : 'badge'} role="status" aria-label={`${count} ${label}`}>
       {count}
     </span>
-  );
-}
-
-function Help() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog
-      ref={dialog}
-      aria-label="Keys"
-      class="help"
-      onClose={() => {
-        isHelpOpen.value = false;
-      }}
-    >
-      <dl class="facts">
-        {KEYS.map(([key, text]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{text}</dd>
-          </div>
-        ))}
-      </dl>
-      <button type="button" onClick={closeHelp}>
-        Close
-      </button>
-    </dialog>
   );
 }

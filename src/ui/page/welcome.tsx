@@ -40,7 +40,7 @@ function FirstSteps() {
       <h1>{hasTools ? 'Pick a tool' : hasServers ? 'The servers have no tools yet' : 'No tools yet'}</h1>
       {hasTools && (
         <p>
-          Type <kbd>/</kbd> to search, <kbd>j</kbd> and <kbd>k</kbd> to move, <kbd>?</kbd> for all keys.
+          Type <kbd>/</kbd> to search, <kbd>j</kbd> and <kbd>k</kbd> to move.
         </p>
       )}
       {!isDone && (
