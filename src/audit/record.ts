@@ -43,7 +43,7 @@ export function toRecord(event: EndEvent, context: RecordContext): AuditRecord {
     durationMs: Math.round(result.meta.durationMs * 1000) / 1000,
     exitCode: result.meta.exitCode ?? null,
     ...toPlanned(event, context),
-    ...(refused === undefined ? {} : { refused: refused.map(clean) }),
+    refused: refused?.map(clean),
     outputBytes: handle?.size ?? output.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     outputHash: event.outputHash ?? (output.length === 0 ? null : context.hash(output)),
     truncated: result.meta.truncated === true,
@@ -77,6 +77,7 @@ function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecor
   const isPlain = context.secrets.length === 0;
   const clean = (text: string, limit = MAX_TEXT): string =>
     isPlain && text.length <= limit ? text : cutText(redactKnown(text, context.secrets), limit);
+  const cleanName = (text: string | undefined): string | undefined => text && clean(text, MAX_NAME);
   return {
     pid: context.pid,
     since: context.since,
@@ -84,9 +85,9 @@ function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecor
     parent: event.parent ?? null,
     depth: event.depth,
     caller: clean(formatCaller(caller)),
-    ...(caller.user === undefined ? {} : { user: clean(caller.user, MAX_NAME) }),
-    ...toSession(caller, context, clean),
-    ...(caller.address === undefined ? {} : { address: clean(caller.address, MAX_NAME) }),
+    user: cleanName(caller.user),
+    session: cleanName(sessionOf(caller, context)),
+    address: cleanName(caller.address),
     kind: caller.kind,
     door: clean(caller.door, MAX_NAME),
     tool: clean(tool?.name ?? event.ref, MAX_NAME),
@@ -103,10 +104,9 @@ function toDecided(event: StartEvent, context: RecordContext): Omit<StartedRecor
 }
 
 // A person at a shell has the same session for all commands, so that they can read stored results.
-function toSession({ session, door }: Caller, context: RecordContext, clean: (text: string, limit: number) => string) {
+function sessionOf({ session, door }: Caller, context: RecordContext): string | undefined {
   const isOwn = session === undefined || (door === 'cli' && session === 'cli');
-  const id = isOwn ? context.session : toSessionId(session);
-  return id === undefined ? {} : { session: clean(id, MAX_NAME) };
+  return isOwn ? context.session : toSessionId(session);
 }
 
 /** Returns the record of a call whose process ended before it did. */

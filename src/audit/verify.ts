@@ -59,16 +59,6 @@ interface Entry extends Infer<typeof LINK> {
   readonly hash: string;
 }
 
-interface Notes {
-  readonly begins: readonly Infer<typeof BEGIN>[];
-  readonly lengths: readonly Infer<typeof LENGTH>[];
-  readonly next: readonly number[];
-  /** Lines that are no notes. */
-  readonly damaged: readonly number[];
-}
-
-type Lists<T> = { [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : never };
-
 type Report = (line: number | null, kind: AuditProblem['kind'], message: string) => void;
 
 const BRACE = 0x7d;
@@ -95,12 +85,12 @@ export function verifyLog(directory: string): Verification {
 // Files whose successors, predecessors or notes are there, and that were not removed because enough others are kept.
 function findRemoved(
   directory: string,
-  files: readonly { number: number; notes: Notes }[],
+  files: readonly { readonly number: number; readonly next: readonly number[] }[],
   pruned: number,
 ): AuditProblem[] {
   const present = new Set(listFiles(directory));
   const noted = listFiles(directory, 'chains');
-  const newest = Math.max(0, ...noted, ...files.flatMap(({ number, notes }) => [number, ...notes.next]));
+  const newest = Math.max(0, ...noted, ...files.flatMap(({ number, next }) => [number, ...next]));
   const removed: AuditProblem[] = [];
   for (let number = pruned + 1; number <= newest; number++)
     if (!present.has(number))
@@ -144,7 +134,7 @@ function verifyFile(directory: string, number: number) {
   if (read.partial.length > explained)
     report(read.partial.at(-1)!, 'truncated', 'is not whole, although no process was interrupted');
   return {
-    notes,
+    next: notes.next,
     pruned: read.pruned,
     problems,
     lines: read.lines,
@@ -244,8 +234,11 @@ function add<V>(lists: Map<string, V[]>, key: string, value: V): void {
   else list.push(value);
 }
 
-function readNotes(path: string): Notes {
-  const notes = { begins: [], lengths: [], next: [], damaged: [] } as Lists<Notes>;
+function readNotes(path: string) {
+  const begins: Infer<typeof BEGIN>[] = [];
+  const lengths: Infer<typeof LENGTH>[] = [];
+  const next: number[] = [];
+  const damaged: number[] = [];
   let number = 0;
   for (const { bytes } of readLines(path)) {
     number++;
@@ -255,10 +248,10 @@ function readNotes(path: string): Notes {
       orNothing(() => JSON.parse(bytes.toString('utf8'))),
     );
     // What a process could not write to its end has no closing brace.
-    if (value === undefined) bytes.at(-1) === BRACE && notes.damaged.push(number);
-    else if ('next' in value) notes.next.push(value.next);
-    else if ('pid' in value) notes.begins.push(value);
-    else notes.lengths.push(value);
+    if (value === undefined) bytes.at(-1) === BRACE && damaged.push(number);
+    else if ('next' in value) next.push(value.next);
+    else if ('pid' in value) begins.push(value);
+    else lengths.push(value);
   }
-  return notes;
+  return { begins, lengths, next, damaged };
 }

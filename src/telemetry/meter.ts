@@ -25,32 +25,21 @@ const UNKNOWN = '(unknown)';
 
 /** `byUser` returns whether calls have the user who was logged in, because the configuration can change. */
 export function createMeter(byUser = (): boolean => false): Meter {
-  const users = new Map<string | undefined, Map<string, ToolSeries>>();
-  const doors = new Set<string>();
+  const tools = new Map<string, ToolSeries>();
   const operations = { server: new Map<string, Histogram>(), client: new Map<string, Histogram>() };
+  const toTool = bounded(MAX_TOOLS);
+  const toUser = bounded(MAX_USERS);
+  const toDoor = bounded(MAX_DOORS);
 
-  const seriesOf = (name: string, user: string | undefined): ToolSeries => {
-    const tools = users.get(user);
-    const known = tools?.get(name);
-    if (known !== undefined) return known;
-    if (tools === undefined) {
-      if (users.size >= MAX_USERS && user !== undefined && user !== OTHER) return seriesOf(name, OTHER);
-      users.set(user, new Map());
-      return seriesOf(name, user);
+  const toolSeries = (tool: string, user: string | undefined): ToolSeries => {
+    const key = user === undefined ? tool : `${tool}\n${user}`;
+    let series = tools.get(key);
+    if (series === undefined) {
+      const attributes = { 'wield.tool': tool, ...(user === undefined ? {} : { 'wield.user': user }) };
+      series = { attributes, durations: new Histogram(attributes, CALL_BOUNDS), counters: new Map() };
+      tools.set(key, series);
     }
-    // The two names in parentheses are not counted.
-    if (tools.size >= MAX_TOOLS && name !== OTHER && name !== UNKNOWN) return seriesOf(OTHER, user);
-    const attributes = { 'wield.tool': name, ...(user === undefined ? {} : { 'wield.user': user }) };
-    const added = { attributes, durations: new Histogram(attributes, CALL_BOUNDS), counters: new Map() };
-    tools.set(name, added);
-    return added;
-  };
-  const allSeries = (): ToolSeries[] => [...users.values()].flatMap((tools) => [...tools.values()]);
-  const toDoor = (door: string): string => {
-    if (doors.has(door)) return door;
-    if (doors.size >= MAX_DOORS) return OTHER;
-    doors.add(door);
-    return door;
+    return series;
   };
   const operationSeries = (operation: MeasuredOperation): Histogram => {
     const { of, target = '', failure = '' } = operation;
@@ -67,7 +56,9 @@ export function createMeter(byUser = (): boolean => false): Meter {
   return {
     count({ tool, result, caller }) {
       // A name that no tool has can be anything.
-      const { attributes, durations, counters } = seriesOf(tool?.name ?? UNKNOWN, byUser() ? caller.user : undefined);
+      const name = toTool(tool?.name ?? UNKNOWN);
+      const user = byUser() && caller.user !== undefined ? toUser(caller.user) : undefined;
+      const { attributes, durations, counters } = toolSeries(name, user);
       durations.add(result.meta.durationMs / 1000);
       const outcome = result.error?.code ?? 'ok';
       const door = toDoor(caller.door);
@@ -87,14 +78,14 @@ export function createMeter(byUser = (): boolean => false): Meter {
         name: 'wield.calls',
         help: 'Calls that ended, nested calls included.',
         type: 'counter',
-        points: allSeries().flatMap(({ counters }) => [...counters.values()]),
+        points: [...tools.values()].flatMap(({ counters }) => [...counters.values()]),
       },
       {
         name: 'wield.call.duration',
         help: 'Duration of calls, with the time they waited.',
         type: 'histogram',
         unit: 's',
-        points: allSeries().map(({ durations }) => durations.toPoint()),
+        points: [...tools.values()].map(({ durations }) => durations.toPoint()),
       },
       ...(['server', 'client'] as const)
         .map((side) => ({
@@ -111,6 +102,17 @@ interface ToolSeries {
   readonly attributes: Record<string, string>;
   readonly durations: Histogram;
   readonly counters: Map<string, { readonly attributes: Record<string, string>; value: number }>;
+}
+
+// Returns a function that returns the first names that it gets as they are, and `(other)` for others.
+function bounded(limit: number): (name: string) => string {
+  const known = new Set<string>();
+  return (name) => {
+    if (known.has(name)) return name;
+    if (known.size >= limit && name !== UNKNOWN) return OTHER;
+    known.add(name);
+    return name;
+  };
 }
 
 /** The histograms of the conventions for MCP. */

@@ -26,18 +26,15 @@ export function isRegistered(kind: 'trace' | 'metrics'): boolean {
 
 /** Returns a function that loads OpenTelemetry when it is called, once (OBS-5). */
 export function createLoadSdk(debug: (message: string) => void): () => Sdk | undefined {
-  let sdk: Sdk | undefined;
-  let failed = false;
+  let sdk: Sdk | null | undefined;
   return () => {
-    if (sdk === undefined && !failed) {
-      try {
-        sdk = guardSdk(createSdk(loadApi()), debug);
-      } catch (error) {
-        failed = true;
-        debug(`could not load OpenTelemetry: ${(error as Error).message}`);
-      }
+    try {
+      if (sdk === undefined) sdk = guardSdk(createSdk(loadApi()), debug);
+    } catch (error) {
+      sdk = null;
+      debug(`could not load OpenTelemetry: ${(error as Error).message}`);
     }
-    return sdk;
+    return sdk ?? undefined;
   };
 }
 
