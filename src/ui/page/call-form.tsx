@@ -17,7 +17,6 @@ import { useCheck } from './use-request.js';
 export function CallForm({ details }: { details: ToolDetails }) {
   const { input: schema, item } = details;
   const state = useSignal<FormState>(createForm(schema, view.value.input));
-  const isJson = useSignal(false);
   const jsonFault = useSignal('');
   const running = useSignal<{ readonly plan: PlannedCall; readonly input: Json } | undefined>(undefined);
   const input = state.value.value;
@@ -41,7 +40,7 @@ export function CallForm({ details }: { details: ToolDetails }) {
           submit();
         }}
       >
-        <InputView details={details} state={state} isJson={isJson} jsonFault={jsonFault} faults={plan.faults} />
+        <InputView details={details} state={state} jsonFault={jsonFault} faults={plan.faults} />
         <ErrorBox error={plan.error} />
         {current !== undefined && <PlanView planned={current} />}
         <div class="actions">
@@ -76,13 +75,13 @@ export function CallForm({ details }: { details: ToolDetails }) {
 interface InputProps {
   readonly details: ToolDetails;
   readonly state: Signal<FormState>;
-  readonly isJson: Signal<boolean>;
   readonly jsonFault: Signal<string>;
   readonly faults: readonly FormFault[];
 }
 
-function InputView({ details, state, isJson, jsonFault, faults }: InputProps) {
+function InputView({ details, state, jsonFault, faults }: InputProps) {
   const { input: schema, examples } = details;
+  const isJson = useSignal(false);
   return (
     <section aria-label="Input">
       <div class="switch">

@@ -1,17 +1,17 @@
 // Tabs, with the keys and roles that screen readers expect.
 
-import { type Signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 
 interface TabsProps {
   readonly label: string;
-  readonly tab: Signal<string>;
   /** Title and content by name. Contents that were shown stay, so that nothing typed is lost. */
   readonly tabs: Readonly<Record<string, readonly [string, ComponentChildren]>>;
 }
 
-export function Tabs({ label, tab, tabs }: TabsProps) {
+export function Tabs({ label, tabs }: TabsProps) {
   const names = Object.keys(tabs);
+  const tab = useSignal(names[0]!);
   const seen = useSignal<readonly string[]>([tab.value]);
   const select = (name: string): void => {
     tab.value = name;

@@ -38,8 +38,7 @@ export function TokensPanel() {
 }
 
 function Bars({ title, rows }: { title: string; rows: readonly Row[] }) {
-  const sorted = [...rows].sort((a, b) => totalOf(b) - totalOf(a));
-  const most = Math.max(1, ...sorted.map(totalOf));
+  const most = Math.max(1, ...rows.map(totalOf));
   return (
     <>
       <h2>{title}</h2>
@@ -53,7 +52,7 @@ function Bars({ title, rows }: { title: string; rows: readonly Row[] }) {
           </tr>
         </thead>
         <tbody>
-          {sorted.slice(0, MAX_ROWS).map((row) => (
+          {rows.slice(0, MAX_ROWS).map((row) => (
             <tr key={row.name}>
               <th scope="row">{row.name ?? 'no server'}</th>
               <td class="bar">
@@ -68,7 +67,7 @@ function Bars({ title, rows }: { title: string; rows: readonly Row[] }) {
           ))}
         </tbody>
       </table>
-      {sorted.length > MAX_ROWS && <p class="note">{`and ${sorted.length - MAX_ROWS} more`}</p>}
+      {rows.length > MAX_ROWS && <p class="note">{`and ${rows.length - MAX_ROWS} more`}</p>}
     </>
   );
 }

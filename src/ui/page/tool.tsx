@@ -71,13 +71,11 @@ function ItemFacts({ item, details }: { item: CatalogItem; details?: ToolDetails
 
 function Tool({ name, item }: { name: string; item: CatalogItem | undefined }) {
   const fetched = useFetch(() => request('GET /api/tools/:name', { params: [name] }), [name, catalog.value]);
-  const tab = useSignal('call');
   const show = (details: ToolDetails) => (
     <>
       <p class="prose description">{details.description}</p>
       <Tabs
         label="Views of the tool"
-        tab={tab}
         tabs={{
           call: ['Call', <CallForm key={name} details={details} />],
           // Clients show prompts and resources, not models.

@@ -14,11 +14,10 @@ function toShellLine({ tool, input }: RecordedCall): string {
 
 function toTest({ tool, input, result }: RecordedCall): string {
   const { error } = result;
-  const call = `await toolbox.call(${JSON.stringify(tool)}, ${JSON.stringify(input)})`;
-  const [helper, checks] =
+  const [helper, check] =
     error === undefined
-      ? ['expectOk', [`assert.equal(textOf(expectOk(result)), ${JSON.stringify(textOf(result))});`]]
-      : ['expectError', [`assert.equal(expectError(result, '${error.code}').code, '${error.code}');`]];
+      ? ['expectOk', `assert.equal(textOf(expectOk(result)), ${JSON.stringify(textOf(result))});`]
+      : ['expectError', `assert.equal(expectError(result, '${error.code}').code, '${error.code}');`];
   return [
     "import assert from 'node:assert/strict';",
     "import { test } from 'node:test';",
@@ -29,8 +28,8 @@ function toTest({ tool, input, result }: RecordedCall): string {
     `test(${JSON.stringify(`${tool} answers as recorded`)}, async () => {`,
     '  const toolbox = createNodeToolbox();',
     '  try {',
-    `    const result = ${call};`,
-    ...checks.map((line) => `    ${line}`),
+    `    const result = await toolbox.call(${JSON.stringify(tool)}, ${JSON.stringify(input)});`,
+    `    ${check}`,
     '  } finally {',
     '    await toolbox.close();',
     '  }',

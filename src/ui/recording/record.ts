@@ -38,7 +38,7 @@ function toRecordedCall(event: EndEvent, known: readonly string[], now: number):
     parent,
     time: new Date(now).toISOString(),
     tool: tool?.name ?? ref,
-    caller: { kind, door, ...(name === undefined ? {} : { name }) },
+    caller: { kind, door, name },
     input: toRecordedInput(input, known),
     verdict: verdict?.verdict ?? null,
     result: redactResult(result, secrets),

@@ -48,9 +48,9 @@ export function toRecordedTool({ name, description, input, output, traits }: Too
     name,
     description,
     input: input.json,
-    ...(output === undefined ? {} : { output: output.json }),
-    ...(group === undefined ? {} : { group }),
-    ...(positional === undefined ? {} : { positional }),
+    output: output?.json,
+    group,
+    positional,
   };
 }
 

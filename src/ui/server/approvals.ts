@@ -1,14 +1,13 @@
 // Routes of the approval inbox, over the stored approvals of all processes.
 
 import type { CallerKind } from '../../core/caller.js';
-import { ToolError } from '../../core/error.js';
 import { describeLabel } from '../../core/label.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Approval, NodeToolbox } from '../../node.js';
 import { approvalRows, changeLines } from '../../policy/approval-text.js';
 import type { ApprovalState } from '../../policy/approvals.js';
 import type { ApprovalItem } from '../api.js';
-import type { PageParts } from './parts.js';
+import { LOOK_AGAIN, outdated, type PageParts } from './parts.js';
 import type { Handlers } from './route.js';
 
 // Those of the fleet, if this is one of its fronts.
@@ -36,7 +35,8 @@ export function createApprovalRoutes({ toolbox }: PageParts) {
       const found = await findShown(store, params.id!, body.digest);
       const isDenied = body.answer === 'deny';
       // UI-8: an answer that is sent again does not undo another one.
-      if (!isDenied && found.state !== 'pending') throw answered(found);
+      if (!isDenied && found.state !== 'pending')
+        throw outdated('conflict', `${found.record.tool} was not approved: the call is ${found.state} already`);
       const approval = isDenied
         ? await store.deny(found.id, body.reason)
         : await store.approve(found.id, body.answer === 'always');
@@ -55,15 +55,7 @@ export function createApprovalRoutes({ toolbox }: PageParts) {
 async function findShown(store: Store, id: string, digest: string): Promise<Approval> {
   const found = await store.find(id);
   if (found.record.planDigest === digest) return found;
-  throw new ToolError('conflict', 'nothing was decided: the call is not the one that was shown', {
-    hint: 'reload the page and look at it again',
-  });
-}
-
-function answered({ state, record }: Approval): ToolError {
-  return new ToolError('conflict', `${record.tool} was not approved: the call is ${state} already`, {
-    hint: 'reload the page',
-  });
+  throw outdated('conflict', 'nothing was decided: the call is not the one that was shown', LOOK_AGAIN);
 }
 
 async function toApprovalItem(store: Store, approval: Approval): Promise<ApprovalItem> {

@@ -1,7 +1,6 @@
 // Routes of the catalog: everything in it, with the state of each item and why; and finding what the page names.
 
 import type { Caller, Verdict } from '../../core/caller.js';
-import { ToolError } from '../../core/error.js';
 import { memoize } from '../../core/memoize.js';
 import type { Skill } from '../../core/skill.js';
 import { compareText, quoteOutside } from '../../core/text.js';
@@ -13,7 +12,7 @@ import { toRules } from '../../policy/rules.js';
 import { describeStarting, type ServerState } from '../../upstream/catalog/format.js';
 import { describeServer } from '../../upstream/entries/mask.js';
 import type { Catalog, CatalogItem, Mark, Position } from '../api.js';
-import { type PageParts, PERSON } from './parts.js';
+import { outdated, type PageParts, PERSON } from './parts.js';
 
 type Status = Pick<CatalogItem, 'state' | 'why' | 'position'>;
 
@@ -202,5 +201,5 @@ export async function findNamed(toolbox: Toolbox, name: string): Promise<Named> 
   if (prompt !== undefined) return { tool: prompt.tool, ref: prompt.name, as: 'prompt', survey };
   const resource = (await toolbox.catalog.resources.list(options)).find((one) => one.tool.name === name);
   if (resource !== undefined) return { tool: resource.tool, ref: resource.uri, as: 'resource', survey };
-  throw new ToolError('not_found', `not in the catalog: ${quoteOutside(name, 200)}`, { hint: 'reload the page' });
+  throw outdated('not_found', `not in the catalog: ${quoteOutside(name, 200)}`);
 }

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { dirname } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type ErrorCode, ToolError, toToolError } from '../../core/error.js';
 import { INPUT_BOUNDS } from '../../core/json.js';
@@ -147,7 +148,7 @@ export function loadPageFiles(): ReadonlyMap<string, PageFile> {
       return readFileSync(path);
     } catch (cause) {
       const hint = 'build the package: npm run build';
-      throw new ToolError('unavailable', `the files of the page are missing: ${path}`, { hint, cause });
+      throw new ToolError('unavailable', `the files of the page are missing: ${dirname(path)}`, { hint, cause });
     }
   };
   return new Map(FILES.map(([path, name, type]) => [path, { type, bytes: read(name) }]));

@@ -1,6 +1,7 @@
 // What the routes of the page use: the toolbox, and functions of other doors.
 
 import type { Caller } from '../../core/caller.js';
+import { ToolError } from '../../core/error.js';
 import type { Toolbox } from '../../core/toolbox.js';
 import type { NodeToolbox } from '../../node.js';
 import type { ChangedItem, HealthCheck } from '../api.js';
@@ -40,6 +41,13 @@ export interface PageOptions {
 
 export interface PageParts extends PageOptions {
   readonly recording: SessionRecording;
+}
+
+export const LOOK_AGAIN = 'reload the page and look at it again';
+
+/** Returns the error of a request about something that is no longer as the page shows it. */
+export function outdated(code: 'conflict' | 'not_found', message: string, hint = 'reload the page'): ToolError {
+  return new ToolError(code, message, { hint });
 }
 
 /** The person at the page. */

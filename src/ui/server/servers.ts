@@ -6,7 +6,7 @@ import { mayStart } from '../../core/upstream.js';
 import type { ServerState } from '../../upstream/catalog/format.js';
 import { describeServer } from '../../upstream/entries/mask.js';
 import type { ServerItem } from '../api.js';
-import type { PageParts } from './parts.js';
+import { outdated, type PageParts } from './parts.js';
 import type { Handlers } from './route.js';
 
 export function createServerRoutes(parts: PageParts) {
@@ -15,7 +15,7 @@ export function createServerRoutes(parts: PageParts) {
   const find = (name: string): ServerState => {
     const found = upstreams.states().find(({ server }) => server.name === name);
     if (found !== undefined) return found;
-    throw new ToolError('not_found', `unknown server ${quoteOutside(name, 60)}`, { hint: 'reload the page' });
+    throw outdated('not_found', `unknown server ${quoteOutside(name, 60)}`);
   };
   return {
     'GET /api/servers': async () => ({

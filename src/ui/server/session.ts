@@ -1,10 +1,9 @@
 // Routes about the whole: the session, the catalog, health, settings, and tools that differ from what was approved.
 
-import { ToolError } from '../../core/error.js';
 import { formatPosition } from '../../core/problem.js';
 import type { SettingsList } from '../api.js';
 import { callerOf, readCatalog } from './catalog.js';
-import type { Change, PageParts } from './parts.js';
+import { type Change, LOOK_AGAIN, outdated, type PageParts } from './parts.js';
 import type { Handlers } from './route.js';
 
 export function createSessionRoutes(parts: PageParts) {
@@ -64,8 +63,6 @@ function remoteChanges({ toolbox }: PageParts): Change[] {
 }
 
 /** Thrown if the definition is no longer the one that was shown. */
-export function changedAgain(): ToolError {
-  return new ToolError('conflict', 'nothing was accepted: the definition is not the one that was shown', {
-    hint: 'reload the page and look at it again',
-  });
+export function changedAgain(): Error {
+  return outdated('conflict', 'nothing was accepted: the definition is not the one that was shown', LOOK_AGAIN);
 }
