@@ -16,9 +16,10 @@ export function TextField({ field, value, set, labelledBy }: Props<'text'>) {
     spellcheck: false,
   };
   const shown = revealHidden(text);
+  const { format } = field;
   return (
     <div class="control">
-      {field.format === 'password' ? (
+      {format === 'password' ? (
         <input type="password" autocomplete="off" {...shared} onInput={(event) => set(event.currentTarget.value)} />
       ) : (
         <textarea rows={1} {...shared} onInput={(event) => set(event.currentTarget.value)} />
