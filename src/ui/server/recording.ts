@@ -9,7 +9,7 @@ import type { NodeToolbox } from '../../node.js';
 import type { RecordedCall } from '../api.js';
 import { exportCall } from '../recording/export.js';
 import { recordCalls } from '../recording/record.js';
-import { formatRecording, type RecordedTool, type Recording } from '../recording/recording.js';
+import { formatRecording, type RecordedTool } from '../recording/recording.js';
 import type { Handlers } from './route.js';
 
 const MAX_CALLS = 200;
@@ -29,10 +29,9 @@ export function createSessionRecording(toolbox: NodeToolbox) {
     list: () => [...calls.values()],
     has: (call: string) => calls.has(call),
     /** Throws `not_found`. */
-    find(id: string): Recording {
+    find(id: string) {
       const call = calls.get(id);
-      if (call !== undefined)
-        return { calls: [call], tools: [tools.get(call.tool)].filter((tool) => tool !== undefined) };
+      if (call !== undefined) return { call, tool: tools.get(call.tool) };
       throw new ToolError('not_found', `no recorded call ${quoteOutside(id, 40)}`, { hint: 'reload the page' });
     },
     close,
@@ -47,13 +46,14 @@ interface RecordingParts {
 export function createRecordingRoutes({ toolbox, recording }: RecordingParts) {
   return {
     'GET /api/recording': async () => ({ calls: recording.list() }),
-    'GET /api/recording/:call/export': async ({ params }) => exportCall(recording.find(params.call!).calls[0]!),
+    'GET /api/recording/:call/export': async ({ params }) => exportCall(recording.find(params.call!).call),
     'POST /api/cases': async ({ body: { call, name } }) => {
       const found = recording.find(call);
       // UI-16: the name cannot contain a path; the schema of the request says so.
       const file = join(toolbox.machine.wieldHome, 'cases', `${name}.ndjson`);
       if (existsSync(file)) throw new ToolError('conflict', `there is a case ${name}`, { hint: 'choose another name' });
-      writeFileAtomic(file, formatRecording(found), { keepExisting: true });
+      const tools = found.tool === undefined ? [] : [found.tool];
+      writeFileAtomic(file, formatRecording({ tools, calls: [found.call] }), { keepExisting: true });
       return { name, file };
     },
   } satisfies Partial<Handlers>;
