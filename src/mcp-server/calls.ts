@@ -1,102 +1,44 @@
-// Calls of tools, and whatever else asks the client's user: how a request becomes a call, and a result its answer.
+// Calls of tools: how a request becomes a call, and a result its answer.
 
 import { type ErrorValue, formatError, ToolError } from '../core/error.js';
-import { canonicalJson, type Json } from '../core/json.js';
+import type { Json } from '../core/json.js';
 import { decodeName } from '../core/name.js';
 import type { Plan } from '../core/plan.js';
 import { isFailedOutput, type ToolResult } from '../core/result.js';
-import type { DoorOptions, Toolbox } from '../core/toolbox.js';
-import { loadCrypto } from '../files/digest.js';
+import type { Toolbox } from '../core/toolbox.js';
 import { ERROR, RpcError } from '../net/mcp.js';
 import { resolveAppTool, showsApps } from './apps.js';
 import type { AutoModes } from './auto-mode.js';
 import type { InputRequiredResult } from './client-requests.js';
-import { createInteractiveCalls } from './interaction.js';
-import type { Listing } from './listing.js';
-import type { Listings, LiveListing } from './live-listing.js';
+import type { InteractiveCalls } from './interaction.js';
+import type { Listing, LiveListing } from './listing.js';
+import type { Listings } from './live-listing.js';
 import type { Params } from './message.js';
-import { type RequestScope, readKey, toCallOptions, toLogListener, toProgressListener } from './request.js';
+import type { RequestScope } from './request.js';
 import { type CallResult, projectResult, toCallResult } from './result.js';
-import type { SharedSessions } from './shared-sessions.js';
-import type { CallOutcome } from './suspended-calls.js';
 import { needsTasks, wantsTask } from './tasks.js';
-
-/** A call of a tool, a resource or a prompt; `id` and `input` identify it. */
-export interface ServedCall extends Pick<DoorOptions, 'checkPlan'> {
-  readonly scope: RequestScope;
-  readonly id: string;
-  readonly input: Json;
-  run(options: DoorOptions): Promise<ToolResult>;
-}
-
-export interface ToolCalls {
-  /** Answers `tools/call`, to its end. */
-  call(params: Params, scope: RequestScope): Promise<CallResult | InputRequiredResult>;
-  /** Runs a call that may ask the client's user. */
-  serve(call: ServedCall): Promise<CallOutcome>;
-  /** Fails the questions of calls that wait for their client. */
-  abandonQuestions(): void;
-  close(): void;
-}
 
 export interface ToolCallsOptions {
   readonly toolbox: Toolbox;
   readonly listings: Listings;
   readonly modes: AutoModes;
-  /** Delays calls while the client does not read its responses. */
-  readonly ready?: DoorOptions['ready'];
-  readonly shared?: SharedSessions | undefined;
+  readonly serve: InteractiveCalls['serve'];
+  /** In a fleet there are no tasks, so that every tool runs as any other. */
+  readonly isFleet: boolean;
 }
 
-export function createToolCalls({ toolbox, listings, modes, ready, shared }: ToolCallsOptions): ToolCalls {
-  const interactive = createInteractiveCalls(shared);
-  const serve: ToolCalls['serve'] = ({ scope, id, input, run, checkPlan }) => {
-    const { session } = scope.client;
-    // A user stays the same, whatever the client is called.
-    const clientName = scope.identity === undefined ? (scope.clientName ?? '') : '';
-    return interactive.serve({
-      scope,
-      client: `${session} ${clientName}`,
-      binding: () =>
-        loadCrypto()
-          .createHash('sha256')
-          .update(canonicalJson([session, clientName, id, input]))
-          .digest('hex'),
-      onProgress: toProgressListener(scope),
-      run: ({ controller, onProgress, approve, elicit, client, fault }) => {
-        const { caller, background, trace } = toCallOptions(scope);
-        return run({
-          caller,
-          background,
-          trace,
-          controller,
-          onProgress,
-          approve,
-          elicit,
-          client,
-          fault,
-          ready,
-          operation: scope.operation,
-          key: readKey(scope),
-          onPending: scope.onPending,
-          onLog: toLogListener(scope),
-          logLevel: scope.logLevel,
-          checkPlan,
-        });
-      },
-    });
-  };
-  const call: ToolCalls['call'] = async (params, scope) => {
+/** Returns a function that answers `tools/call`, to its end. */
+export function createToolCalls({ toolbox, listings, modes, serve, isFleet }: ToolCallsOptions) {
+  return async (params: Params, scope: RequestScope): Promise<CallResult | InputRequiredResult> => {
     const listed = params.name as string;
     const listing = listings.of(scope.identity, modes.of(scope.client));
-    const known = listing.newest() ?? (await listing.known());
+    const known = listing.newest ?? (await listing.known());
     const asked = known.names.has(listed) ? listed : await toAppTool(listing, known, listed, scope);
     const name = known.names.get(asked) ?? decodeName(asked);
     const input = (params.arguments ?? {}) as Json;
     // A request that resumes a call does not begin one, which would say so.
     if (known.names.has(asked) && scope.operation !== undefined) scope.operation.target = name;
-    // In a fleet there are no tasks, so that every tool runs as any other.
-    const mayBeTask = shared !== undefined || wantsTask(params, scope);
+    const mayBeTask = isFleet || wantsTask(params, scope);
     let isRefused = false;
     // SRV-83: the listing may not know the tool yet.
     const checkPlan = ({ tool }: Plan): void => {
@@ -129,7 +71,6 @@ export function createToolCalls({ toolbox, listings, modes, ready, shared }: Too
       (outcome.ok || schema === undefined || (await matchesOutput(toolbox, name, outcome)));
     return projectResult(toCallResult(outcome, withStructured), scope.isNewer, schema);
   };
-  return { call, serve, abandonQuestions: interactive.abandonQuestions, close: interactive.close };
 }
 
 // The listing may be older than the rules that now allow the tool.

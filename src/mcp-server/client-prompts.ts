@@ -10,29 +10,18 @@ import { spellOut } from '../core/text.js';
 import { approvalRows, changeLines } from '../policy/approval-text.js';
 import type { InputAnswer, InputRequest } from './client-requests.js';
 
-export interface ElicitationModes {
+/** What a client can be asked during a call. */
+export interface Askable {
   readonly form: boolean;
   readonly url: boolean;
+  /** Requests besides elicitation. */
+  readonly capabilities: RequestClient['capabilities'];
 }
 
-export interface ClientPrompts {
-  /** Asks for approval. Answers `unable` if too many prompts are open, so that it can be given elsewhere. */
-  approve(client: string, signal: AbortSignal, send: Send<ElicitAnswer>): Promise<ApprovalAnswer>;
-  /** Asks questions of a tool, if the client can show any. Throws `busy` if too many prompts stay open. */
-  createElicit(
-    client: string,
-    modes: ElicitationModes,
-    send: (question: Question, signal: AbortSignal) => Promise<ElicitAnswer>,
-  ): Elicit<Question> | undefined;
-  /** Sends other requests to the client, under the same limits; undefined if it supports none. */
-  createClient(
-    client: string,
-    capabilities: unknown,
-    send: (request: InputRequest, signal: AbortSignal, key: string | undefined) => Promise<InputAnswer>,
-  ): RequestClient | undefined;
-}
+/** Sends a request to a client; the key is the one that the tool chose. */
+export type SendRequest = (request: InputRequest, signal: AbortSignal, key?: string) => Promise<InputAnswer>;
 
-type Send<T> = (signal: AbortSignal) => Promise<T>;
+export type ClientPrompts = ReturnType<typeof createClientPrompts>;
 
 interface OpenPrompt {
   readonly client: string;
@@ -50,7 +39,7 @@ const RETRY_MS = 50;
 const ABANDONED_MS = 20_000;
 
 /** Limits the prompts of one server process. `client` identifies who is asked: session and client name. */
-export function createClientPrompts(): ClientPrompts {
+export function createClientPrompts() {
   // In the order in which they were opened.
   const open = new Set<OpenPrompt>();
   const openOf = (client: string): OpenPrompt[] => [...open].filter((prompt) => prompt.client === client);
@@ -82,7 +71,11 @@ export function createClientPrompts(): ClientPrompts {
     }
     throw tooManyPrompts(asker);
   };
-  const sendWith = async <T>(prompt: OpenPrompt, signal: AbortSignal, send: Send<T>): Promise<T> => {
+  const sendWith = async (
+    prompt: OpenPrompt,
+    signal: AbortSignal,
+    send: (until: AbortSignal) => Promise<InputAnswer>,
+  ): Promise<InputAnswer> => {
     try {
       return await send(AbortSignal.any([signal, prompt.ending.signal]));
     } finally {
@@ -91,34 +84,31 @@ export function createClientPrompts(): ClientPrompts {
   };
 
   return {
-    async approve(client, signal, send) {
+    /** Asks for approval. Answers `unable` if too many prompts are open, so that it can be given elsewhere. */
+    async approve(client: string, approval: ApprovalRequest, send: SendRequest): Promise<ApprovalAnswer> {
       const prompt = tryOpen(client);
-      return prompt === undefined ? 'unable' : toApprovalAnswer(await sendWith(prompt, signal, send));
+      if (prompt === undefined) return 'unable';
+      const request = toApprovalInput(approval);
+      return toApprovalAnswer(await sendWith(prompt, approval.signal, (until) => send(request, until)));
     },
-    createElicit: (client, modes, send) => {
-      if (!modes.form && !modes.url) return undefined;
-      return async (question, signal) => {
-        if (question.url === undefined ? !modes.form : !modes.url)
+    /** Returns how a call asks questions of its tool and sends other requests. Both throw `busy` if too many prompts stay open. */
+    toOptions(client: string, { form, url, capabilities }: Askable, send: SendRequest) {
+      const ask = async (asker: string, request: InputRequest, signal: AbortSignal, key: string | undefined) =>
+        sendWith(await waitToOpen(client, signal, asker), signal, (until) => send(request, until, key));
+      const elicit: Elicit<Question> = async (question, signal) => {
+        if (question.url === undefined ? !form : !url)
           throw cannotAsk(question.url === undefined ? 'a form' : 'a page to visit');
-        return sendWith(await waitToOpen(client, signal, question.tool), signal, (until) => send(question, until));
+        return (await ask(question.tool, toInput(question), signal, question.id)) as ElicitAnswer;
+      };
+      const request: RequestClient['request'] = async ({ capability, params, id }, signal) => {
+        const method = CLIENT_METHODS[capability];
+        return (await ask(method, { method, params }, signal, id)) as JsonObject;
+      };
+      return {
+        elicit: form || url ? elicit : undefined,
+        client: Object.keys(capabilities).length > 0 ? { capabilities, request } : undefined,
       };
     },
-    createClient: (client, capabilities, send) =>
-      toClient(capabilities, async (request, signal, key) =>
-        sendWith(await waitToOpen(client, signal, request.method), signal, (until) => send(request, until, key)),
-      ),
-  };
-}
-
-type SendRequest = Parameters<ClientPrompts['createClient']>[2];
-
-function toClient(given: unknown, send: SendRequest): RequestClient | undefined {
-  const capabilities = readClientCapabilities(given);
-  if (Object.keys(capabilities).length === 0) return undefined;
-  return {
-    capabilities,
-    request: async ({ capability, params, id }, signal) =>
-      (await send({ method: CLIENT_METHODS[capability], params }, signal, id)) as JsonObject,
   };
 }
 
@@ -128,36 +118,31 @@ function tooManyPrompts(tool: string): ToolError {
   });
 }
 
-/** Reads a client's elicitation capability; without a mode it means forms, as before modes existed. */
-export function readElicitationModes(capabilities: unknown): ElicitationModes {
-  const elicitation = isRecord(capabilities) ? capabilities.elicitation : undefined;
-  if (!isRecord(elicitation)) return { form: false, url: false };
-  const url = elicitation.url !== undefined;
-  return { form: elicitation.form !== undefined || !url, url };
+/** Reads what a client can be asked; undefined: nothing. Elicitation without a mode means forms, as before modes existed. */
+export function readAskable(given: unknown): Askable | undefined {
+  if (!isRecord(given)) return undefined;
+  const { elicitation } = given;
+  const url = isRecord(elicitation) && elicitation.url !== undefined;
+  const form = isRecord(elicitation) && (elicitation.form !== undefined || !url);
+  const supported = CLIENT_CAPABILITIES.filter((capability) => isRecord(given[capability]));
+  if (!form && !url && supported.length === 0) return undefined;
+  const capabilities = Object.fromEntries(supported.map((name) => [name, given[name] as JsonObject]));
+  return { form, url, capabilities };
 }
 
-/** Whether a client supports requests besides elicitation. */
-export function hasClientCapability(capabilities: unknown): boolean {
-  return isRecord(capabilities) && CLIENT_CAPABILITIES.some((capability) => isRecord(capabilities[capability]));
-}
-
-function readClientCapabilities(capabilities: unknown): RequestClient['capabilities'] {
-  if (!isRecord(capabilities)) return {};
-  const supported = CLIENT_CAPABILITIES.filter((capability) => isRecord(capabilities[capability]));
-  return Object.fromEntries(supported.map((capability) => [capability, capabilities[capability] as JsonObject]));
-}
-
-export function toElicitParams({ tool, message, schema, url }: Question) {
+function toInput({ tool, message, schema, url }: Question): InputRequest {
   const text = `${spellOut(tool)} asks:\n${message}`;
-  return url === undefined ? { message: text, requestedSchema: schema } : { message: text, url };
+  const shown = url === undefined ? { mode: 'form', requestedSchema: schema } : { mode: 'url', url };
+  return { method: 'elicitation/create', params: { message: text, ...shown } };
 }
 
-export function toApprovalAnswer({ action, content }: ElicitAnswer): ApprovalAnswer {
+export function toApprovalAnswer(answer: InputAnswer): ApprovalAnswer {
+  const { action, content } = answer as ElicitAnswer;
   if (action === 'cancel') return 'cancel';
   return action === 'accept' && content?.decision === CONSENT_CHOICE ? 'once' : 'deny';
 }
 
-/** Whether a message, or one of several, answers a question of `toApprovalForm` with consent. */
+/** Whether a message, or one of several, answers a question of `toApprovalInput` with consent. */
 export function carriesConsent(body: Json): boolean {
   return (Array.isArray(body) ? body : [body]).some((message) => {
     if (!isRecord(message)) return false;
@@ -169,24 +154,13 @@ export function carriesConsent(body: Json): boolean {
   });
 }
 
-export function toApprovalForm({ record, changes }: ApprovalRequest) {
+export function toApprovalInput({ record, changes }: ApprovalRequest): InputRequest {
   const lines = [
     `wield needs your approval to run ${spellOut(record.tool)}.`,
     ...approvalRows(record).map(([label, value]) => `${label}: ${value}`),
     ...(changes === undefined ? [] : ['changed since last time:', ...changeLines(changes)]),
   ];
-  return {
-    message: lines.join('\n'),
-    requestedSchema: {
-      type: 'object' as const,
-      properties: {
-        decision: {
-          type: 'string' as const,
-          title: 'wield: your decision',
-          enum: ['do not run it', CONSENT_CHOICE],
-        },
-      },
-      required: ['decision'],
-    },
-  };
+  const decision = { type: 'string', title: 'wield: your decision', enum: ['do not run it', CONSENT_CHOICE] };
+  const requestedSchema = { type: 'object', properties: { decision }, required: ['decision'] };
+  return { method: 'elicitation/create', params: { message: lines.join('\n'), requestedSchema, mode: 'form' } };
 }

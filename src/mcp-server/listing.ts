@@ -39,34 +39,71 @@ export interface Listing {
 // The protocol's limit.
 export const MAX_NAME_LENGTH = 128;
 
-export interface ListingReader {
-  /**
-   * Reads the current listing; returns the same object as long as nothing changed. `knownOnly` uses what is known about
-   * upstream servers and modules instead of starting them.
-   */
-  read(knownOnly?: boolean): Promise<Listing>;
-  /** What mode `auto` was at the last reading; undefined in other modes. */
-  autoMode(): AutoMode | undefined;
+interface Built {
+  readonly tools: readonly Tool[];
+  readonly trusted: boolean;
+  readonly listing: Listing;
 }
 
-/** `decided`: what mode `auto` is; by default what it would be now. */
-export function createListingReader(toolbox: Toolbox, caller: Caller, decided?: AutoMode): ListingReader {
-  let autoMode: AutoMode | undefined;
-  let last: { tools: readonly Tool[]; trusted: boolean; listing: Listing } | undefined;
-  let building: Promise<unknown> = Promise.resolve();
-  const find = (tools: readonly Tool[], trusted: boolean): Listing | undefined =>
-    last !== undefined && last.trusted === trusted && isSameList(last.tools, tools) ? last.listing : undefined;
-  const build = async (tools: readonly Tool[], trusted: boolean): Promise<Listing> => {
-    const known = find(tools, trusted);
-    if (known !== undefined) return known;
-    const next = await toListing(tools, trusted);
-    // A file may have been read again without a change.
-    const same = last !== undefined && (await isEqual(last.listing.withApps, next.withApps));
-    const listing = same ? last!.listing : next;
-    last = { tools, trusted, listing };
-    return listing;
-  };
-  const read = async (knownOnly = false): Promise<Listing> => {
+export interface LiveListingOptions {
+  readonly toolbox: Toolbox;
+  readonly caller: Caller;
+  /** What mode `auto` is; by default what it would be now. */
+  readonly decided?: AutoMode | undefined;
+  /** Begins to notice changes. */
+  readonly watch?: () => void;
+}
+
+/** The tools that clients of a user are listed. Each reading returns the same object as long as nothing changed. */
+export class LiveListing {
+  /** What mode `auto` was at the last reading; undefined in other modes. */
+  autoMode: AutoMode | undefined;
+  /** The last listing, if there is one. */
+  newest: Listing | undefined;
+  readonly #options: LiveListingOptions;
+  // What every client knows at least: one that lists first must not hide a change from the others.
+  #announced: Listing | undefined;
+  #last: Built | undefined;
+  #building: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LiveListingOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the listing for a client. */
+  async read(): Promise<Listing> {
+    this.newest = await this.#read(false);
+    this.#announced ??= this.newest;
+    return this.newest;
+  }
+
+  /** Returns the listing for a call, from memory if there is one; starts no upstream server. */
+  async known(): Promise<Listing> {
+    this.#options.watch?.();
+    this.newest ??= await this.rereadKnown();
+    return this.newest;
+  }
+
+  /** Reads the listing again, without starting upstream servers and modules. */
+  rereadKnown(): Promise<Listing> {
+    return this.#read(true);
+  }
+
+  /** Reads the listing again; true if it is not the one that every client knows. */
+  async hasChanged(): Promise<boolean> {
+    // Before the first listing there is nothing to announce, and reading could start upstream servers needlessly.
+    if (this.#announced === undefined) {
+      this.newest = undefined;
+      return false;
+    }
+    this.newest = await this.#read(false);
+    if (this.newest === this.#announced) return false;
+    this.#announced = this.newest;
+    return true;
+  }
+
+  async #read(knownOnly: boolean): Promise<Listing> {
+    const { toolbox, caller, decided } = this.#options;
     let mode: AutoMode | undefined;
     const options: DoorListOptions = {
       caller: { ...caller, apps: true },
@@ -74,16 +111,31 @@ export function createListingReader(toolbox: Toolbox, caller: Caller, decided?: 
       decideMode: (now) => (mode = decided ?? now),
     };
     const tools = await toolbox.list(options);
-    autoMode = mode;
+    this.autoMode = mode;
     const { trusted } = toolbox.workspace;
-    const known = find(tools, trusted);
+    const known = this.#find(tools, trusted);
     if (known !== undefined) return known;
     // One after another, so that no listing replaces a newer one.
-    const built = building.then(() => build(tools, trusted));
-    building = built.catch(() => {});
+    const built = this.#building.then(() => this.#build(tools, trusted));
+    this.#building = built.catch(() => {});
     return built;
-  };
-  return { read, autoMode: () => autoMode };
+  }
+
+  #find(tools: readonly Tool[], trusted: boolean): Listing | undefined {
+    const last = this.#last;
+    return last?.trusted === trusted && isSameList(last.tools, tools) ? last.listing : undefined;
+  }
+
+  async #build(tools: readonly Tool[], trusted: boolean): Promise<Listing> {
+    const known = this.#find(tools, trusted);
+    if (known !== undefined) return known;
+    const next = await toListing(tools, trusted);
+    const before = this.#last?.listing;
+    // A file may have been read again without a change.
+    const listing = before !== undefined && (await isEqual(before.withApps, next.withApps)) ? before : next;
+    this.#last = { tools, trusted, listing };
+    return listing;
+  }
 }
 
 async function isEqual(before: readonly ListedTool[], now: readonly ListedTool[]): Promise<boolean> {
@@ -98,7 +150,7 @@ async function isEqual(before: readonly ListedTool[], now: readonly ListedTool[]
 
 /** Returns the tools as `tools/list` sends them. */
 export async function listForClients(toolbox: Toolbox): Promise<readonly ListedTool[]> {
-  return (await createListingReader(toolbox, MODEL).read()).tools;
+  return (await new LiveListing({ toolbox, caller: MODEL }).read()).tools;
 }
 
 function isSameList(before: readonly Tool[], now: readonly Tool[]): boolean {

@@ -4,24 +4,10 @@ import type { Caller } from '../core/caller.js';
 import type { Toolbox } from '../core/toolbox.js';
 import type { AutoMode } from '../core/view.js';
 import { type Identity, identityKey, toCaller } from './identity.js';
-import { createListingReader, type Listing } from './listing.js';
+import { LiveListing } from './listing.js';
 
 /** The lists of a server. */
 export type ListKind = 'tools' | 'resources' | 'prompts';
-
-/** The tools that clients of a user are listed. */
-export interface LiveListing {
-  /** Reads the listing for a client. */
-  read(): Promise<Listing>;
-  /** Returns the last listing, if there is one. */
-  newest(): Listing | undefined;
-  /** Returns the listing for a call, from memory if there is one; starts no upstream server. */
-  known(): Promise<Listing>;
-  /** Reads the listing again, without starting upstream servers. */
-  rereadKnown(): Promise<Listing>;
-  /** What mode `auto` was at the last reading; undefined in other modes. */
-  autoMode(): AutoMode | undefined;
-}
 
 /** A list of a user has changed. */
 export interface ListChange {
@@ -31,16 +17,7 @@ export interface ListChange {
   concerns(mode: AutoMode | undefined): boolean;
 }
 
-/** The lists of all users, each made when it is first needed. */
-export interface Listings {
-  /** Returns the tools for a user, and for sessions of theirs whose mode `auto` was decided to be this one. */
-  of(identity: Identity | undefined, mode?: AutoMode): LiveListing;
-  /** Begins to notice changes of all lists of a user; starts no server. Before the first call or list nobody can miss one. */
-  watch(identity: Identity | undefined): void;
-  /** Calls the listener when a list has changed. */
-  onChange(listener: (change: ListChange) => void): () => void;
-  close(): void;
-}
+export type Listings = ReturnType<typeof createListings>;
 
 type UserLists = ReturnType<typeof createUserLists>;
 
@@ -49,7 +26,8 @@ const MAX_LISTINGS = 200;
 // Watching takes 10 ms to begin, which the first answers need not wait for.
 const WATCH_AFTER_MS = 50;
 
-export function createListings(toolbox: Toolbox, onError?: (error: Error) => void): Listings {
+/** Creates the lists of all users, each made when it is first needed. */
+export function createListings(toolbox: Toolbox, onError?: (error: Error) => void) {
   const known = new Map<string | undefined, UserLists>();
   const listeners = new Set<(change: ListChange) => void>();
   const open = (identity: Identity | undefined): UserLists =>
@@ -75,13 +53,16 @@ export function createListings(toolbox: Toolbox, onError?: (error: Error) => voi
     return lists;
   };
   return {
-    of: (identity, mode) => find(identity).tools(mode),
-    watch: (identity) => find(identity).watch(),
-    onChange(listener) {
+    /** Returns the tools for a user, and for sessions of theirs whose mode `auto` was decided to be this one. */
+    of: (identity: Identity | undefined, mode?: AutoMode): LiveListing => find(identity).tools(mode),
+    /** Begins to notice changes of all lists of a user; starts no server. Before the first call or list nobody can miss one. */
+    watch: (identity: Identity | undefined): void => find(identity).watch(),
+    /** Calls the listener when a list has changed. */
+    onChange(listener: (change: ListChange) => void): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    close() {
+    close(): void {
       for (const lists of known.values()) lists.close();
     },
   };
@@ -93,7 +74,7 @@ interface Followers {
 }
 
 function createUserLists(toolbox: Toolbox, caller: Caller, { announce, onError }: Followers) {
-  const listings = new Map<AutoMode | undefined, ComparedListing>();
+  const listings = new Map<AutoMode | undefined, LiveListing>();
   const others: Record<'resources' | 'prompts', string | undefined> = { resources: undefined, prompts: undefined };
   const compareOthers = async (kind: 'resources' | 'prompts'): Promise<void> => {
     const all = await toolbox.catalog[kind].list({ caller, knownOnly: true });
@@ -102,7 +83,7 @@ function createUserLists(toolbox: Toolbox, caller: Caller, { announce, onError }
     others[kind] = now;
     if (before !== undefined && before !== now) announce(kind);
   };
-  const compareTools = async (mode: AutoMode | undefined, listing: ComparedListing): Promise<void> => {
+  const compareTools = async (mode: AutoMode | undefined, listing: LiveListing): Promise<void> => {
     if (await listing.hasChanged()) announce('tools', (one) => one === mode);
   };
   const compare = (): void => {
@@ -121,7 +102,7 @@ function createUserLists(toolbox: Toolbox, caller: Caller, { announce, onError }
   let soon: NodeJS.Timeout | undefined;
   return {
     tools(mode: AutoMode | undefined): LiveListing {
-      const listing = listings.get(mode) ?? createLiveListing(toolbox, caller, mode, watchNow);
+      const listing = listings.get(mode) ?? new LiveListing({ toolbox, caller, decided: mode, watch: watchNow });
       listings.set(mode, listing);
       return listing;
     },
@@ -132,50 +113,6 @@ function createUserLists(toolbox: Toolbox, caller: Caller, { announce, onError }
       isClosed = true;
       clearTimeout(soon);
       unwatch?.();
-    },
-  };
-}
-
-interface ComparedListing extends LiveListing {
-  /** Reads the listing again; true if it is not the one that every client knows. */
-  hasChanged(): Promise<boolean>;
-}
-
-function createLiveListing(
-  toolbox: Toolbox,
-  caller: Caller,
-  mode: AutoMode | undefined,
-  watch: () => void,
-): ComparedListing {
-  const { read, autoMode } = createListingReader(toolbox, caller, mode);
-  const rereadKnown = (): Promise<Listing> => read(true);
-  // The listing that every client knows at least: one that lists first must not hide a change from the others.
-  let announced: Listing | undefined;
-  let newest: Listing | undefined;
-  return {
-    async read() {
-      newest = await read();
-      announced ??= newest;
-      return newest;
-    },
-    newest: () => newest,
-    async known() {
-      watch();
-      newest ??= await rereadKnown();
-      return newest;
-    },
-    rereadKnown,
-    autoMode,
-    async hasChanged() {
-      // Before the first listing there is nothing to announce, and reading could start upstream servers needlessly.
-      if (announced === undefined) {
-        newest = undefined;
-        return false;
-      }
-      newest = await read();
-      if (newest === announced) return false;
-      announced = newest;
-      return true;
     },
   };
 }

@@ -2,8 +2,7 @@
 
 import { createTurns } from '../core/async.js';
 import { ERROR, META, RpcError } from '../net/mcp.js';
-import type { Listing } from './listing.js';
-import type { LiveListing } from './live-listing.js';
+import type { Listing, LiveListing } from './listing.js';
 import { projectOutputSchema } from './result.js';
 
 /** How long clients may cache a result. */
@@ -45,7 +44,7 @@ export function createPageReader(info: object) {
     withApps: boolean,
   ): Promise<Buffer> => {
     // All pages of a client come from one listing if possible.
-    const listed = (cursor === undefined ? undefined : listing.newest()) ?? (await listing.read());
+    const listed = (cursor === undefined ? undefined : listing.newest) ?? (await listing.read());
     const tools = withApps ? listed.withApps : listed.tools;
     const page = pageAt(cursor, tools.length);
     const pages = bytes.get(listed) ?? new Map<string, Promise<Buffer>>();

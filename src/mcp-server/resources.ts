@@ -9,8 +9,8 @@ import type { Toolbox } from '../core/toolbox.js';
 import { ERROR, META, RpcError } from '../net/mcp.js';
 import { resolveAppUri } from './apps.js';
 import type { AutoModes } from './auto-mode.js';
-import type { ToolCalls } from './calls.js';
 import { identityKey } from './identity.js';
+import type { InteractiveCalls } from './interaction.js';
 import type { Listings } from './live-listing.js';
 import { type PARAM_SHAPES, toNotification } from './message.js';
 import { toPage } from './pages.js';
@@ -19,7 +19,7 @@ import { toMeta } from './result.js';
 
 type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES)[Name]>;
 
-export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
+export function createResourceHandlers(toolbox: Toolbox, serve: InteractiveCalls['serve']) {
   const { resources, prompts } = toolbox.catalog;
   const listResources = async (isTemplate: boolean, scope: RequestScope) =>
     (await resources.list({ caller: callerOf(scope) })).filter((one) => one.isTemplate === isTemplate);
@@ -35,7 +35,7 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
     async read(params: Params<'resource'>, scope: RequestScope) {
       const uri = resolveAppUri(params.uri, scope.meta);
       const run = (options: object) => resources.read(uri, options);
-      const outcome = await calls.serve({ scope, id: `resource:${uri}`, input: {}, run });
+      const outcome = await serve({ scope, id: `resource:${uri}`, input: {}, run });
       if ('resultType' in outcome) return outcome;
       assertOk(outcome, { uri }, scope);
       const parts = outcome.content.filter((part) => part !== NO_OUTPUT);
@@ -50,7 +50,7 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
     },
     async getPrompt({ name, arguments: input = {} }: Params<'prompt'>, scope: RequestScope) {
       const run = (options: object) => prompts.get(name, input, options);
-      const outcome = await calls.serve({ scope, id: `prompt:${name}`, input, run });
+      const outcome = await serve({ scope, id: `prompt:${name}`, input, run });
       if ('resultType' in outcome) return outcome;
       assertOk(outcome, { name }, scope);
       return { ...(outcome.structured as JsonObject), ...metaOf(outcome) };
@@ -77,7 +77,7 @@ export function createResourceHandlers(toolbox: Toolbox, calls: ToolCalls) {
         end = subscription.end;
         return subscription.result;
       };
-      const outcome = await subscriptions.start(() => calls.serve({ scope, id: `resource:${uri}`, input: {}, run }));
+      const outcome = await subscriptions.start(() => serve({ scope, id: `resource:${uri}`, input: {}, run }));
       if (outcome === undefined)
         throw new RpcError(ERROR.invalidParams, `more than ${MAX_SUBSCRIPTIONS} subscriptions; unsubscribe first`);
       assertOk(outcome as ToolResult, { uri }, scope);

@@ -8,6 +8,7 @@ import { showsApps } from './apps.js';
 import { type AutoModes, createAutoModes } from './auto-mode.js';
 import { createToolCalls } from './calls.js';
 import type { Identity } from './identity.js';
+import { createInteractiveCalls } from './interaction.js';
 import { createListings, type Listings } from './live-listing.js';
 import { findParamsFault, metaOf, PARAM_SHAPES, type Params, type RequestId, type RequestMessage } from './message.js';
 import { createOperations, endOperation } from './operation.js';
@@ -80,12 +81,14 @@ const FIRST_METHODS: readonly string[] = ['initialize', 'ping', 'server/discover
 export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): McpServer {
   const listings = createListings(toolbox, options.onError);
   const modes = createAutoModes(options.shared);
-  const calls = createToolCalls({ toolbox, listings, modes, ready: options.ready, shared: options.shared });
-  const tasks = options.shared === undefined ? createTasks(calls.call) : undefined;
+  const interactive = createInteractiveCalls(options);
+  const { serve } = interactive;
+  const callTool = createToolCalls({ toolbox, listings, modes, serve, isFleet: options.shared !== undefined });
+  const tasks = options.shared === undefined ? createTasks(callTool) : undefined;
   const info = { name: 'wield', version: options.version };
   const readPage = createPageReader(info);
   const listeners = createListen(toolbox, listings, modes);
-  const resources = createResourceHandlers(toolbox, calls);
+  const resources = createResourceHandlers(toolbox, serve);
   const skills = createSkillHandlers(toolbox);
   // SRV-99: they are the beginning of a prompt, and stay the same.
   const instructions = async (scope: RequestScope) => {
@@ -98,7 +101,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
       readPage(listings.of(identity, mode), cursor, isNewer, showsApps(capabilities));
     const mode = await modes.find(client);
     const page = await read(mode);
-    const decided = mode === undefined ? listings.of(identity).autoMode() : undefined;
+    const decided = mode === undefined ? listings.of(identity).autoMode : undefined;
     if (decided === undefined) return page;
     await modes.keep(client, decided);
     return read(decided);
@@ -140,7 +143,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     }),
     'tools/call': both(PARAM_SHAPES.call, (params, scope) =>
       scope.client.runCall(() =>
-        tasks !== undefined && wantsTask(params, scope) ? tasks.start(params, scope) : calls.call(params, scope),
+        tasks !== undefined && wantsTask(params, scope) ? tasks.start(params, scope) : callTool(params, scope),
       ),
     ),
     'resources/list': both(PARAM_SHAPES.list, resources.list, CACHE_HINT),
@@ -206,13 +209,13 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     tasks,
     answer,
     abandonQuestions() {
-      calls.abandonQuestions();
+      interactive.abandonQuestions();
       tasks?.abandonQuestions();
     },
     close() {
       listeners.close();
       listings.close();
-      calls.close();
+      interactive.close();
       tasks?.close();
     },
   };

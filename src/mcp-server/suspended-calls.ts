@@ -2,44 +2,80 @@
 
 import { deferred, onAbort, pause } from '../core/async.js';
 import { CallController } from '../core/call-controller.js';
-import type { Progress } from '../core/context.js';
+import type { ProgressListener } from '../core/context.js';
+import { canonicalJson, type Json } from '../core/json.js';
 import type { ToolResult } from '../core/result.js';
 import type { DoorOptions } from '../core/toolbox.js';
 import { loadCrypto } from '../files/digest.js';
 import { type InputAnswer, type InputRequest, type InputRequiredResult, readAnswer } from './client-requests.js';
-import type { RequestScope } from './request.js';
+import { type RequestScope, toProgressListener } from './request.js';
 import type { RequestState } from './request-state.js';
 
-/** Call options that depend on what the client supports. */
-export type InteractionOptions = Pick<
-  DoorOptions,
-  'controller' | 'onProgress' | 'approve' | 'elicit' | 'client' | 'fault'
->;
-
-/** A request that starts a call, or resumes a suspended one. */
-export interface CallRequest extends Pick<DoorOptions, 'onProgress'> {
+/** A call of a tool, a resource or a prompt, which a request starts or resumes. */
+export interface ServedCall extends Pick<DoorOptions, 'checkPlan'> {
   readonly scope: RequestScope;
-  /** Identifies who is asked: session and client name. */
-  readonly client: string;
-  /** Identifies caller, tool and input. A function, because few calls need it. */
-  readonly binding: () => string;
-  run(options: InteractionOptions): Promise<ToolResult>;
+  /** Identifies the call, with `input`. */
+  readonly id: string;
+  readonly input: Json;
+  run(options: DoorOptions): Promise<ToolResult>;
 }
 
 /** The result of the call, or input that the client must provide first. */
 export type CallOutcome = ToolResult | InputRequiredResult;
 
-/** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
-export interface SuspendableCall {
-  readonly controller: CallController;
-  readonly onProgress: (progress: Progress) => void;
-  /** Suspends the call until the client answers. Rejects if it does not. */
-  requestInput(request: InputRequest, signal: AbortSignal, key?: string): Promise<InputAnswer>;
-  /** Announces a request that is decided on first. The returned function must be called when it is made or will not be. */
-  expectInput(): () => void;
+export type SuspendedCalls = ReturnType<typeof createSuspendedCalls>;
+
+/** Returns the name of the client in a session. A user stays the same, whatever the client is called. */
+export function clientNameOf({ identity, clientName = '' }: RequestScope): string {
+  return identity === undefined ? clientName : '';
 }
 
-export type SuspendedCalls = ReturnType<typeof createSuspendedCalls>;
+export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) => string) {
+  const suspended = new Map<string, { readonly call: SuspendableCall; readonly timer: NodeJS.Timeout }>();
+
+  const take = (nonce: string): SuspendableCall | undefined => {
+    const found = suspended.get(nonce);
+    clearTimeout(found?.timer);
+    suspended.delete(nonce);
+    return found?.call;
+  };
+  const takeAll = (): SuspendableCall[] => [...suspended.keys()].flatMap((nonce) => take(nonce) ?? []);
+  const suspend = (call: SuspendableCall): InputRequiredResult => {
+    const nonce = loadCrypto().randomBytes(16).toString('hex');
+    const timer = setTimeout(() => take(nonce)?.abandon(), ttlMs).unref();
+    suspended.set(nonce, { call, timer });
+    return { resultType: 'input_required', inputRequests: call.send(), requestState: sign({ nonce }) };
+  };
+
+  return {
+    /** Runs a call until it ends or needs input. */
+    start(served: ServedCall, run: (call: SuspendableCall) => Promise<ToolResult>): Promise<CallOutcome> {
+      return new SuspendableCall(served, run).proceed(served.scope, suspend);
+    },
+    /** Resumes the call with this nonce. Returns undefined if there is none, or the request is for another call. */
+    resume(request: ServedCall, nonce: string): Promise<CallOutcome> | undefined {
+      // IDN-4: that of another user stays as it is.
+      if (suspended.get(nonce)?.call.session !== request.scope.client.session) return undefined;
+      const call = take(nonce)!;
+      if (!call.isSame(request)) {
+        call.abandon();
+        return undefined;
+      }
+      call.resume(request.scope);
+      return call.proceed(request.scope, suspend);
+    },
+    /** Fails the questions of suspended calls, which run to their end. */
+    abandon(): void {
+      for (const call of takeAll()) call.abandon();
+    },
+    close(): void {
+      for (const call of takeAll()) {
+        call.abandon();
+        call.controller.abort();
+      }
+    },
+  };
+}
 
 interface PendingInput {
   readonly request: InputRequest;
@@ -50,171 +86,145 @@ interface PendingInput {
   fail(reason: unknown): void;
 }
 
-interface RunningCall {
-  /** Of the client, or of the user. */
-  readonly session: string;
-  readonly binding: () => string;
-  readonly controller: CallController;
-  unsent: PendingInput[];
-  /** How many requests are being decided on. */
-  expected: number;
-  /** Sent to the client, by key. */
-  sent: Map<string, PendingInput>;
-  current?: CallRequest | undefined;
-  result: Promise<ToolResult>;
-  isEnded: boolean;
-  /** The client will not resume the call. */
-  abandoned: boolean;
-  wake: () => void;
-}
-
 // How long a request may take from the tool to here: a tool that asks for several things at a time may be another process.
 const TOGETHER_MS = 20;
 // How long a request waits for others of the same time: deciding on one may load code, or ask the user.
 const EXPECTED_MS = 500;
 
-export function createSuspendedCalls(ttlMs: number, sign: (state: RequestState) => string) {
-  const suspended = new Map<string, { readonly call: RunningCall; readonly timer: NodeJS.Timeout }>();
+/** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
+export class SuspendableCall {
+  readonly controller = new CallController();
+  /** Undefined if the first request asked for no progress. */
+  readonly onProgress: ProgressListener | undefined;
+  readonly #served: ServedCall;
+  readonly #result: Promise<ToolResult>;
+  #listener: ProgressListener | undefined;
+  #unsent: PendingInput[] = [];
+  /** By key. */
+  #sent = new Map<string, PendingInput>();
+  /** How many requests are being decided on. */
+  #expected = 0;
+  #isEnded = false;
+  /** The client will not resume the call. */
+  #isAbandoned = false;
+  #wake: () => void = () => {};
 
-  const take = (nonce: string): RunningCall | undefined => {
-    const found = suspended.get(nonce);
-    clearTimeout(found?.timer);
-    suspended.delete(nonce);
-    return found?.call;
+  constructor(served: ServedCall, run: (call: SuspendableCall) => Promise<ToolResult>) {
+    this.#served = served;
+    // It may report progress before it returns for the first time.
+    this.#listener = toProgressListener(served.scope);
+    this.onProgress = this.#listener && ((progress) => this.#listener?.(progress));
+    this.#result = run(this).finally(() => {
+      this.#isEnded = true;
+      this.#wake();
+    });
+    // Reported to the request that waits for it, if there is one.
+    this.#result.catch(() => {});
+  }
+
+  /** That of the client, or of the user. */
+  get session(): string {
+    return this.#served.scope.client.session;
+  }
+
+  /** Whether a request is for the same call of the same client. */
+  isSame(request: ServedCall): boolean {
+    return identify(this.#served) === identify(request);
+  }
+
+  /** Suspends the call until the client answers. Rejects if it does not. */
+  readonly requestInput = async (request: InputRequest, signal: AbortSignal, key?: string): Promise<InputAnswer> => {
+    if (this.#isAbandoned) throw noAnswer();
+    signal.throwIfAborted();
+    const { promise, resolve: answer, reject: fail } = deferred<InputAnswer>();
+    const input: PendingInput = { request, key, signal, answer, fail };
+    const unlisten = onAbort(signal, () => {
+      this.#unsent = this.#unsent.filter((other) => other !== input);
+      for (const [key, other] of this.#sent) if (other === input) this.#sent.delete(key);
+      fail(signal.reason);
+    });
+    this.#unsent.push(input);
+    this.#wake();
+    return promise.finally(unlisten);
   };
-  const suspend = (call: RunningCall): InputRequiredResult => {
-    const nonce = loadCrypto().randomBytes(16).toString('hex');
-    call.sent = toKeyed(call.unsent.splice(0));
-    const timer = setTimeout(() => {
-      suspended.delete(nonce);
-      abandon(call);
-    }, ttlMs);
-    timer.unref();
-    suspended.set(nonce, { call, timer });
-    return {
-      resultType: 'input_required',
-      inputRequests: Object.fromEntries([...call.sent].map(([key, { request }]) => [key, request])),
-      requestState: sign({ nonce }),
+
+  /** Announces a request that is decided on first. The returned function must be called when it is made or will not be. */
+  readonly expectInput = (): (() => void) => {
+    let isOpen = true;
+    this.#expected++;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#expected--;
+      this.#wake();
     };
   };
-  const proceed = (call: RunningCall, request: CallRequest): Promise<CallOutcome> =>
-    untilEndOrInput(call, request, () => suspend(call));
 
-  return {
-    /** Runs a call until it ends or needs input. */
-    start(request: CallRequest, run: (call: SuspendableCall) => Promise<ToolResult>): Promise<CallOutcome> {
-      const call: RunningCall = {
-        session: request.scope.client.session,
-        binding: () => request.binding(),
-        controller: new CallController(),
-        unsent: [],
-        expected: 0,
-        sent: new Map(),
-        // It may report progress before it returns for the first time.
-        current: request,
-        result: new Promise(() => {}),
-        isEnded: false,
-        abandoned: false,
-        wake: () => {},
-      };
-      const suspendable: SuspendableCall = {
-        controller: call.controller,
-        onProgress: (progress) => call.current?.onProgress?.(progress),
-        requestInput: (input, signal, key) => requestInput(call, { request: input, key, signal }),
-        expectInput: () => expectInput(call),
-      };
-      call.result = run(suspendable).finally(() => {
-        call.isEnded = true;
-        call.wake();
-      });
-      // Reported to the request that waits for it, if there is one.
-      call.result.catch(() => {});
-      return proceed(call, request);
-    },
-    /** Resumes the call with this nonce. Returns undefined if there is none, or the request is for another call. */
-    resume(request: CallRequest, nonce: string): Promise<CallOutcome> | undefined {
-      // IDN-4: that of another user stays as it is.
-      if (suspended.get(nonce)?.call.session !== request.scope.client.session) return undefined;
-      const call = take(nonce)!;
-      if (call.binding() !== request.binding()) {
-        abandon(call);
-        return undefined;
+  /** Waits until the call ends or needs input. The request can cancel the call meanwhile. */
+  async proceed(scope: RequestScope, suspend: (call: SuspendableCall) => InputRequiredResult): Promise<CallOutcome> {
+    const { signal } = scope.controller;
+    const unlisten = onAbort(signal, () => this.controller.abort(signal.reason));
+    try {
+      while (!this.#isEnded) {
+        if (this.#unsent.length === 0) await this.#untilWoken();
+        // Input requested at the same time is sent in one response.
+        await pause(TOGETHER_MS);
+        await this.#untilDecided();
+        await pause(TOGETHER_MS);
+        if (this.#isEnded || this.#unsent.length === 0) continue;
+        if (scope.asksInTask !== true) return suspend(this);
+        for (const input of this.#unsent.splice(0))
+          void scope.request(input.request, input.signal).then(input.answer, input.fail);
       }
-      for (const [key, input] of call.sent) {
-        const answer = readAnswer(request.scope.inputResponses, key, input.request.method);
-        // Unanswered input is requested again.
-        if (answer !== undefined) input.answer(answer);
-        else call.unsent.push(input);
-      }
-      call.sent.clear();
-      return proceed(call, request);
-    },
-    /** Fails the questions of suspended calls, which run to their end. */
-    abandon(): void {
-      for (const nonce of [...suspended.keys()]) abandon(take(nonce)!);
-    },
-    close(): void {
-      for (const nonce of [...suspended.keys()]) {
-        const call = take(nonce)!;
-        abandon(call);
-        call.controller.abort();
-      }
-    },
-  };
-}
-
-// The request can cancel the call meanwhile.
-async function untilEndOrInput(
-  call: RunningCall,
-  request: CallRequest,
-  suspend: () => InputRequiredResult,
-): Promise<CallOutcome> {
-  const { scope } = request;
-  const { signal } = scope.controller;
-  const unlisten = onAbort(signal, () => call.controller.abort(signal.reason));
-  call.current = request;
-  try {
-    while (!call.isEnded) {
-      if (call.unsent.length === 0)
-        await new Promise<void>((resolve) => {
-          call.wake = resolve;
-        });
-      // Input requested at the same time is sent in one response.
-      await pause(TOGETHER_MS);
-      await untilDecided(call);
-      await pause(TOGETHER_MS);
-      if (call.isEnded || call.unsent.length === 0) continue;
-      if (scope.asksInTask !== true) return suspend();
-      for (const input of call.unsent.splice(0))
-        void scope.request(input.request, input.signal).then(input.answer, input.fail);
+      return await this.#result;
+    } finally {
+      this.#listener = undefined;
+      unlisten();
     }
-    return await call.result;
-  } finally {
-    call.current = undefined;
-    unlisten();
   }
-}
 
-async function untilDecided(call: RunningCall): Promise<void> {
-  const limit = performance.now() + EXPECTED_MS;
-  for (let left = EXPECTED_MS; call.expected > 0 && !call.isEnded && left > 0; left = limit - performance.now()) {
+  /** Returns what the client is asked, by key. */
+  send(): InputRequiredResult['inputRequests'] {
+    this.#sent = toKeyed(this.#unsent.splice(0));
+    return Object.fromEntries([...this.#sent].map(([key, { request }]) => [key, request]));
+  }
+
+  /** Takes the answers of a request. Unanswered input is requested again. */
+  resume(scope: RequestScope): void {
+    this.#listener = toProgressListener(scope);
+    for (const [key, input] of this.#sent) {
+      const answer = readAnswer(scope.inputResponses, key, input.request.method);
+      if (answer !== undefined) input.answer(answer);
+      else this.#unsent.push(input);
+    }
+    this.#sent.clear();
+  }
+
+  /** Fails what was asked; the call itself runs to its end. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    for (const { fail } of [...this.#sent.values(), ...this.#unsent]) fail(noAnswer());
+    this.#sent.clear();
+    this.#unsent = [];
+  }
+
+  async #untilWoken(ms?: number): Promise<void> {
     const { promise, resolve } = deferred<void>();
-    call.wake = resolve;
-    const timer = setTimeout(resolve, left);
+    this.#wake = resolve;
+    const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
     await promise;
     clearTimeout(timer);
   }
+
+  async #untilDecided(): Promise<void> {
+    const limit = performance.now() + EXPECTED_MS;
+    for (let left = EXPECTED_MS; this.#expected > 0 && !this.#isEnded && left > 0; left = limit - performance.now())
+      await this.#untilWoken(left);
+  }
 }
 
-function expectInput(call: RunningCall): () => void {
-  let isOpen = true;
-  call.expected++;
-  return () => {
-    if (!isOpen) return;
-    isOpen = false;
-    call.expected--;
-    call.wake();
-  };
+function identify({ scope, id, input }: ServedCall): string {
+  return canonicalJson([scope.client.session, clientNameOf(scope), id, input]);
 }
 
 const KEY = /^[\w.-]{1,64}$/;
@@ -234,33 +244,6 @@ function toKeyed(inputs: readonly PendingInput[]): Map<string, PendingInput> {
     keyed.set(key !== undefined && KEY.test(key) && !keyed.has(key) ? key : nextKey(), input);
   }
   return keyed;
-}
-
-async function requestInput(
-  call: RunningCall,
-  asked: Pick<PendingInput, 'request' | 'key' | 'signal'>,
-): Promise<InputAnswer> {
-  const { signal } = asked;
-  if (call.abandoned) throw noAnswer();
-  signal.throwIfAborted();
-  const { promise, resolve: answer, reject: fail } = deferred<InputAnswer>();
-  const input: PendingInput = { ...asked, answer, fail };
-  const unlisten = onAbort(signal, () => {
-    call.unsent = call.unsent.filter((other) => other !== input);
-    for (const [key, other] of call.sent) if (other === input) call.sent.delete(key);
-    fail(signal.reason);
-  });
-  call.unsent.push(input);
-  call.wake();
-  return promise.finally(unlisten);
-}
-
-// The call itself runs to its end.
-function abandon(call: RunningCall): void {
-  call.abandoned = true;
-  for (const { fail } of [...call.sent.values(), ...call.unsent]) fail(noAnswer());
-  call.sent.clear();
-  call.unsent = [];
 }
 
 function noAnswer(): Error {
