@@ -87,7 +87,7 @@ function toOptions(ask: ExchangeRequest): Options {
     method,
     headers: { ...ask.headers, host: url.host },
     agent,
-    lookup: guardLookup(ask),
+    lookup: guard(ask),
     maxHeaderSize,
     // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could turn it off.
     rejectUnauthorized: true,
@@ -101,16 +101,24 @@ function findHostRefusal(url: URL, reach: Reach): ToolError | undefined {
 }
 
 // Checks the address that is connected to, so that DNS rebinding has no effect.
-function guardLookup({ url, reach, lookup }: ExchangeRequest): LookupFunction {
+function guard({ url, reach, lookup }: ExchangeRequest): LookupFunction {
   const isLoopback = classifyHost(url.hostname).class === 'loopback';
+  return guardLookup(lookup, (address) => {
+    const found = classifyAddress(address);
+    const allowed = isWithinReach(found.class, reach) && (!isLoopback || found.class === 'loopback');
+    return allowed ? undefined : refuse(url, found, address);
+  });
+}
+
+/** Returns a lookup that fails if one of the addresses has a fault. */
+export function guardLookup(lookup: Lookup, findFault: (address: string) => Error | undefined): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, answer) => {
       if (error) return callback(error, '', 0);
       const addresses = Array.isArray(answer) ? answer : [{ address: answer, family: 0 }];
       for (const { address } of addresses) {
-        const found = classifyAddress(address);
-        const allowed = isWithinReach(found.class, reach) && (!isLoopback || found.class === 'loopback');
-        if (!allowed) return callback(refuse(url, found, address), '', 0);
+        const fault = findFault(address);
+        if (fault !== undefined) return callback(fault, '', 0);
       }
       const [first] = addresses;
       if (first === undefined) return callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '', 0);

@@ -6,8 +6,7 @@ import type { World } from '../core/snapshot.js';
 import { classifyHost } from './address.js';
 import { loadAuthorities } from './authorities.js';
 import { type CreateFetch, createGuardedFetch, type Fetch } from './fetch.js';
-import { DIRECT, type FindRoute, type Route, usesProxy } from './route.js';
-import { describeUnused, findUnused } from './unused-proxy.js';
+import { DIRECT, describeUnused, type FindRoute, findUnused, type Route, usesProxy } from './route.js';
 
 /** How requests leave this machine. */
 export interface Network {

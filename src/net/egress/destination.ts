@@ -1,11 +1,11 @@
 // Connects to a host of the list: to an address that was checked, or through the proxy of the network (EXE-85).
 
-import { connect as connectSocket, type LookupFunction } from 'node:net';
+import { connect as connectSocket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { onAbort } from '../../core/async.js';
 import { allowsHost, formatHost, type HostAddress } from '../../core/hosts.js';
-import { bareHost, classifyAddress, classifyHost, isWithinReach, parseAddress, type Reach } from '../address.js';
-import type { Lookup } from '../exchange.js';
+import { bareHost, classifyAddress, classifyHost, isWithinReach, type Reach } from '../address.js';
+import { guardLookup, type Lookup } from '../exchange.js';
 import type { FindRoute, Route } from '../route.js';
 import { connectThrough } from '../tunnel.js';
 
@@ -24,11 +24,6 @@ export class RefusedHostError extends Error {
     super(message);
     this.allow = allow;
   }
-}
-
-interface Address {
-  readonly address: string;
-  readonly family: number;
 }
 
 const CONNECT_MS = 10_000;
@@ -58,12 +53,12 @@ export async function openDestination(
     const url = new URL(`https://${formatHost(target)}`);
     return connectThrough(url, { ...route, proxy: route.proxy }, signal);
   }
-  const addresses = await resolve(target, options);
-  // The addresses that were checked, so that a name which resolves to others meanwhile has no effect.
-  const lookup: LookupFunction = (_, { all }, callback) =>
-    all ? callback(null, [...addresses]) : callback(null, addresses[0]!.address, addresses[0]!.family);
+  const host = bareHost(target.host);
+  const lookup = guardLookup(options.lookup, (address) => findRefusal(address, target, options));
+  // RFC 6761: these names are this machine, also where the system does not know them.
+  const place = host.endsWith('.localhost') ? '127.0.0.1' : host;
   return new Promise((settle, reject) => {
-    const socket = connectSocket({ host: bareHost(target.host), port: target.port, lookup });
+    const socket = connectSocket({ host: place, port: target.port, lookup });
     const release = onAbort(signal, () => socket.destroy(new Error('no connection within 10 s')));
     socket.once('error', reject);
     socket.once('connect', () => {
@@ -74,34 +69,13 @@ export async function openDestination(
   });
 }
 
-async function resolve(target: HostAddress, { hosts, lookup }: DestinationOptions): Promise<readonly Address[]> {
-  const host = bareHost(target.host);
-  // RFC 6761: these names are this machine, also where the system does not know them.
-  const isLocal = host.endsWith('.localhost');
-  const addresses = isLocal ? LOOPBACK : await lookUp(host, lookup);
-  const reach = classifyHost(host).class;
-  for (const { address } of addresses) {
-    const found = classifyAddress(address);
-    const listed = { host: address.includes(':') ? `[${address}]` : address, port: target.port };
-    const isReached = reach === 'loopback' ? found.class === reach : isWithinReach(found.class, reach as Reach);
-    if (isReached || (found.class !== 'forbidden' && allowsHost(hosts, listed))) continue;
-    const message = `${formatHost(target)} resolves to ${address}, ${found.label}`;
-    throw new RefusedHostError(message, found.class === 'forbidden' ? undefined : formatHost(listed));
-  }
-  return addresses;
-}
-
-const LOOPBACK: readonly Address[] = [{ address: '127.0.0.1', family: 4 }];
-
-function lookUp(host: string, lookup: Lookup): Promise<readonly Address[]> {
-  const literal = parseAddress(host);
-  if (literal !== undefined) return Promise.resolve([{ address: host, family: literal.length === 4 ? 4 : 6 }]);
-  return new Promise((settle, reject) => {
-    lookup(host, { all: true }, (error, answer) => {
-      if (error) return reject(error);
-      const found = Array.isArray(answer) ? answer : [{ address: answer, family: 0 }];
-      if (found.length === 0) reject(new Error('it has no address'));
-      else settle(found);
-    });
-  });
+// Of an address that the name of a listed host resolves to.
+function findRefusal(address: string, target: HostAddress, { hosts }: DestinationOptions): Error | undefined {
+  const reach = classifyHost(target.host).class;
+  const found = classifyAddress(address);
+  const listed = { host: address.includes(':') ? `[${address}]` : address, port: target.port };
+  const isReached = reach === 'loopback' ? found.class === reach : isWithinReach(found.class, reach as Reach);
+  if (isReached || (found.class !== 'forbidden' && allowsHost(hosts, listed))) return undefined;
+  const message = `${formatHost(target)} resolves to ${address}, ${found.label}`;
+  return new RefusedHostError(message, found.class === 'forbidden' ? undefined : formatHost(listed));
 }

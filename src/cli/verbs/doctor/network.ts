@@ -4,7 +4,7 @@ import { isToolError } from '../../../core/error.js';
 import { quoteOutside } from '../../../core/text.js';
 import { loadAuthorities } from '../../../net/authorities.js';
 import { deliveryReason } from '../../../net/fault.js';
-import { describeUnused, findUnused } from '../../../net/unused-proxy.js';
+import { describeUnused, findUnused } from '../../../net/route.js';
 import type { NodeToolbox } from '../../../node.js';
 import { sendOtlp } from '../../../telemetry/send.js';
 import { readOtelSettings, toFetchOptions } from '../../../telemetry/settings.js';
