@@ -156,13 +156,6 @@ export class Subscriptions {
   }
 }
 
-/** A request that is being answered. */
-interface Running {
-  readonly request: RunningRequest;
-  /** Set while requests are traced or counted. */
-  readonly operation: Operation | undefined;
-}
-
 /** How a request came, and how messages that belong to it are sent. */
 export interface Channel {
   readonly client: Client;
@@ -179,45 +172,26 @@ export interface Channel {
   mayConsent?(): Promise<boolean>;
 }
 
-export interface RequestScope {
-  readonly id: RequestId;
-  readonly client: Client;
-  readonly identity: Identity | undefined;
-  readonly address: string | undefined;
-  /** Whether the request is of the newer protocol version. */
-  readonly isNewer: boolean;
-  /** What the client says it supports. */
-  readonly capabilities: unknown;
-  readonly clientName: string | undefined;
-  readonly meta: Params | undefined;
-  /** Aborted when the client cancels the request, or the time of its call is over. */
-  readonly controller: CallController;
-  readonly disconnected?: Channel['disconnected'] | undefined;
-  readonly operation: Operation | undefined;
-  /** State that a server signed, and the answers that came with it. */
-  readonly requestState: unknown;
-  readonly inputResponses: unknown;
-  /** The lowest level of log messages that the client wants, if it said so. */
-  readonly logLevel: string | undefined;
-  notify(method: string, params: object): void;
-  /** Sends a log message, if the client wants messages of this level. */
-  log(level: string, data: unknown, logger: string | undefined): void;
-  /** Sends a request to the client; only in the older protocol version, and in tasks. */
-  request(request: InputRequest, signal: AbortSignal): Promise<InputAnswer>;
-  mayConsent(): Promise<boolean>;
+/** What handlers know about a request, and how they send messages meanwhile. */
+export type RequestScope = ReturnType<typeof toScope> & {
   /** Whether questions are sent by `request` now, because the request was answered with the handle of a task. */
   readonly asksInTask?: boolean;
   /** Called with the id of the approval that the call waits for, if it can wait. */
   readonly onPending?: DoorOptions['onPending'];
-}
+};
 
-export function toScope({ id, params }: RequestMessage, channel: Channel, running: Running): RequestScope {
-  const { controller } = running.request;
+/** `operation` is set while requests are traced or counted. */
+export function toScope(
+  { id, params }: RequestMessage,
+  channel: Channel,
+  { controller }: RunningRequest,
+  operation: Operation | undefined,
+) {
   const { client, identity, address, isNewer, disconnected } = channel;
   const meta = metaOf(params);
   const info = isNewer ? meta?.[META.client] : client.initialized?.clientInfo;
   const logLevel = isNewer ? (meta?.[META.logLevel] as string | undefined) : client.logLevel;
-  const notify: RequestScope['notify'] = (method, sent) => {
+  const notify = (method: string, sent: object): void => {
     if (!controller.isAborted) channel.send(toNotification(method, sent));
   };
   return {
@@ -226,25 +200,31 @@ export function toScope({ id, params }: RequestMessage, channel: Channel, runnin
     identity,
     address,
     isNewer,
+    /** What the client says it supports. */
     capabilities: isNewer ? meta?.[META.capabilities] : client.initialized?.capabilities,
     clientName: isRecord(info) ? (info.name as string) : undefined,
     meta,
+    /** Aborted when the client cancels the request, or the time of its call is over. */
     controller,
     disconnected,
-    operation: running.operation,
+    operation,
+    /** State that a server signed, and the answers that came with it. */
     requestState: params?.requestState,
     inputResponses: params?.inputResponses,
+    /** The lowest level of log messages that the client wants, if it said so. */
     logLevel,
     notify,
-    log(level, data, logger) {
+    /** Sends a log message, if the client wants messages of this level. */
+    log(level: string, data: unknown, logger: string | undefined): void {
       if (logLevel === undefined || severityOf(level) >= severityOf(logLevel))
         notify('notifications/message', { level, data, logger });
     },
-    async request(request, until) {
+    /** Sends a request to the client; only in the older protocol version, and in tasks. */
+    async request(request: InputRequest, until: AbortSignal): Promise<InputAnswer> {
       if (isNewer) throw new Error('this protocol version has no requests of the server');
       return client.requests.request(request, until, (text) => channel.send(text));
     },
-    mayConsent: async () => (await channel.mayConsent?.()) ?? true,
+    mayConsent: async (): Promise<boolean> => (await channel.mayConsent?.()) ?? true,
   };
 }
 

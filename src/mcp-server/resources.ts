@@ -42,7 +42,7 @@ export function createResourceHandlers(toolbox: Toolbox, serve: InteractiveCalls
       const contents = parts.map((part) =>
         part.type === 'resource' ? part.resource : { uri, text: part.type === 'text' ? part.text : '' },
       );
-      return { contents, ...metaOf(outcome) };
+      return { contents, _meta: toMeta(outcome) };
     },
     async listPrompts({ cursor }: Params<'list'>, scope: RequestScope) {
       const all = (await prompts.list({ caller: callerOf(scope) })).map(({ name, fields }) => ({ ...fields, name }));
@@ -53,7 +53,8 @@ export function createResourceHandlers(toolbox: Toolbox, serve: InteractiveCalls
       const outcome = await serve({ scope, id: `prompt:${name}`, input, run });
       if ('resultType' in outcome) return outcome;
       assertOk(outcome, { name }, scope);
-      return { ...(outcome.structured as JsonObject), ...metaOf(outcome) };
+      const _meta = toMeta(outcome);
+      return { ...(outcome.structured as JsonObject), ...(_meta && { _meta }) };
     },
     async complete({ ref, argument, context }: Params<'complete'>, scope: RequestScope) {
       // The name or URI at the server is filled in where the request is sent.
@@ -89,11 +90,6 @@ export function createResourceHandlers(toolbox: Toolbox, serve: InteractiveCalls
       return {};
     },
   };
-}
-
-function metaOf(result: ToolResult): { readonly _meta?: object } {
-  const _meta = toMeta(result);
-  return _meta === undefined ? {} : { _meta };
 }
 
 function assertOk(

@@ -12,7 +12,7 @@ export interface CallResult {
   readonly content: readonly Part[];
   readonly structuredContent?: unknown;
   readonly isError?: true;
-  readonly _meta?: Params;
+  readonly _meta?: Params | undefined;
 }
 
 /**
@@ -25,24 +25,19 @@ export function toCallResult(result: ToolResult, withStructured: boolean): CallR
   const content = result.content.filter((part) =>
     isOfServer ? part !== NO_OUTPUT : part.type !== 'text' || part.text !== '',
   );
-  if (result.error) {
-    return {
-      // UPS-107: what a server says about a failure is not changed.
-      content: isOfServer && result.error.code === 'tool_failed' ? content : withError(result.error, content),
-      ...structuredOf(result, withStructured),
-      isError: true,
-      _meta: {
-        ...toMeta(result),
-        'wield/error': result.error,
-        ...(!withStructured && isFailedOutput(result.structured) ? { 'wield/structured': result.structured } : {}),
-      },
-    };
-  }
-  const _meta = toMeta(result);
+  const { error, structured } = result;
+  const structuredContent = withStructured ? structured : undefined;
+  if (error === undefined) return { content, structuredContent, _meta: toMeta(result) };
   return {
-    content,
-    ...structuredOf(result, withStructured),
-    ...(_meta === undefined ? {} : { _meta }),
+    // UPS-107: what a server says about a failure is not changed.
+    content: isOfServer && error.code === 'tool_failed' ? content : withError(error, content),
+    structuredContent,
+    isError: true,
+    _meta: {
+      ...toMeta(result),
+      'wield/error': error,
+      'wield/structured': !withStructured && isFailedOutput(structured) ? structured : undefined,
+    },
   };
 }
 
@@ -51,10 +46,6 @@ function withError(error: ErrorValue, content: readonly Part[]): readonly Part[]
   // The message of a failed tool may quote its output, which is not sent twice.
   const isQuoted = (part: Part): boolean => part.type === 'text' && text.includes(part.text.trim());
   return [textPart(text), ...content.filter((part) => !isQuoted(part))];
-}
-
-function structuredOf({ structured }: ToolResult, withStructured: boolean): Pick<CallResult, 'structuredContent'> {
-  return withStructured && structured !== undefined ? { structuredContent: structured } : {};
 }
 
 /** Returns what `_meta` says about a result. */

@@ -193,7 +193,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     try {
       const { handle, cache } = findMethod(message, isNewer);
       if (!FIRST_METHODS.includes(name)) listings.watch(channel.identity);
-      const result = await handle(params, toScope(message, channel, { request, operation }));
+      const result = await handle(params, toScope(message, channel, request, operation));
       answer = answered(id, isNewer && !(result instanceof Buffer) ? stamp(result, info, cache) : result);
     } catch (thrown) {
       answer = failed(id, thrown);
