@@ -1,6 +1,5 @@
 // A front: queues the calls of a toolbox for the workers of a fleet, and waits for their results (FLT-3).
 
-import type { Redis } from 'ioredis';
 import { inBackground, onAbort, pause } from '../core/async.js';
 import { ToolError } from '../core/error.js';
 import type { CallScope, Dispatcher } from '../core/executor.js';
@@ -8,14 +7,13 @@ import type { Plan, Variables } from '../core/plan.js';
 import type { Output } from '../core/result.js';
 import type { Settings } from '../core/settings.js';
 import { cancelled, runWithinLimit } from '../core/time-limit.js';
-import { answers, begin, connect, explainFailure } from './connection.js';
+import { answers, explainFailure } from './connection.js';
 import { type Job, type Order, type Refusal, type Reply, sealMessage, toBinding, toCallId } from './job.js';
 import { KEYED_MS, KeyedCalls } from './keyed-calls.js';
-import { type FleetNames, toNames } from './names.js';
 import { busyFleet, busyIfFull, notInBackground, notRun, refused, toOutput, unknownKey } from './outcome.js';
-import { type FleetOptions, newId, newPeerId } from './peer.js';
+import { type FleetOptions, newId } from './peer.js';
 import { type Grant, Pending } from './pending.js';
-import { createPresence, type PeerInfo, type Presence } from './presence.js';
+import { join, type Member } from './presence.js';
 import { createQueues, type Queues } from './queues.js';
 import { readReplies } from './replies.js';
 import { createStats, type Stats } from './stats.js';
@@ -51,40 +49,24 @@ export interface FrontLoad {
   readonly lost: number;
 }
 
-interface FrontParts {
-  readonly names: FleetNames;
-  readonly redis: Redis;
-  /** For commands that wait. */
-  readonly reading: Redis;
-  readonly presence: Presence;
-  /** The calls that are not answered. */
-  readonly pending: Set<Pending>;
-}
-
 /** Connects a front. Throws `unavailable` if Redis cannot be used. */
-export async function openFront(options: FrontOptions): Promise<Front> {
-  const { address, key, host, version, monotonic, debug } = options;
-  const names = toNames(key.fleet);
-  const id = newPeerId('front');
-  const [redis, reading] = await Promise.all([
-    connect(address, { name: 'front', failsFast: true, silenceMs: 1500, onError: debug }),
-    connect(address, { name: 'front-replies', silenceMs: 3000, onError: debug }),
-  ]);
+export function openFront(options: FrontOptions): Promise<Front> {
   const pending = new Set<Pending>();
-  const describe = (): Partial<PeerInfo> => ({
+  const connections = [
+    { name: 'front', failsFast: true, silenceMs: 1500 },
+    { name: 'front-replies', silenceMs: 3000 },
+  ];
+  const describe = () => ({
     running: [...pending].flatMap(({ job, isFollower }) => (job.binding === undefined || isFollower ? [] : [job.id])),
   });
-  const own = { id, host, version, monotonic, debug };
-  return begin([redis, reading], address, names, async () => {
-    const presence = await createPresence({ redis, names, kind: 'front', ...own, describe });
-    return new Front(id, options, { names, redis, reading, presence, pending });
-  });
+  return join('front', options, { connections, describe }, async (member) => new Front(options, member, pending));
 }
 
 export class Front implements Dispatcher {
-  readonly id: string;
   readonly #options: FrontOptions;
-  readonly #parts: FrontParts;
+  readonly #member: Member;
+  /** The calls that are not answered. */
+  readonly #pending: Set<Pending>;
   /** Calls by the id of their present attempt: only those can be given to a worker. */
   readonly #jobs = new Map<string, Pending>();
   readonly #queues: Queues;
@@ -94,17 +76,15 @@ export class Front implements Dispatcher {
   readonly #stopReading: () => void;
   #lost = 0;
 
-  constructor(id: string, options: FrontOptions, parts: FrontParts) {
-    const { redis, reading, names, presence, pending } = parts;
-    const shared = { redis, names, key: options.key, debug: options.debug, front: id };
-    this.id = id;
+  constructor(options: FrontOptions, member: Member, pending: Set<Pending>) {
+    const { redis, connections, names, presence } = member;
     this.#options = options;
-    this.#parts = parts;
+    this.#member = member;
+    this.#pending = pending;
     this.#stats = createStats(redis, names, presence.now);
-    this.#queues = createQueues(shared);
-    this.#keyed = new KeyedCalls(shared);
-    this.#watch = new Watch({
-      ...shared,
+    this.#queues = createQueues(member);
+    this.#keyed = new KeyedCalls(member);
+    this.#watch = new Watch(member, {
       pending,
       keyed: this.#keyed,
       monotonic: options.monotonic,
@@ -114,8 +94,13 @@ export class Front implements Dispatcher {
       repeat: (call) => this.#repeat(call),
       onLost: (worker) => this.#onLost(worker),
     });
-    const onReply = (jobId: string, reply: Reply): void => this.#onReply(jobId, reply);
-    this.#stopReading = readReplies({ ...shared, redis: reading, onReply });
+    // A connection of its own, because it waits.
+    const reading = { ...member, redis: connections[1]! };
+    this.#stopReading = readReplies(reading, (jobId, reply) => this.#onReply(jobId, reply));
+  }
+
+  get id(): string {
+    return this.#member.id;
   }
 
   takes({ kind }: Plan): boolean {
@@ -124,19 +109,19 @@ export class Front implements Dispatcher {
 
   /** What /metrics shows. */
   describe(): FrontLoad {
-    const calls = [...this.#parts.pending];
+    const calls = [...this.#pending];
     const running = calls.filter(({ grant }) => grant !== undefined).length;
     return { running, waiting: calls.length - running, workers: this.#watch.workers, lost: this.#lost };
   }
 
   /** Returns how many calls of the fleet wait, by tag. */
   waiting(): Promise<ReadonlyMap<string, number>> {
-    return readWaiting(this.#parts.redis, this.#parts.names);
+    return readWaiting(this.#member.redis, this.#member.names);
   }
 
   /** Whether Redis answers. */
   isReady(): Promise<boolean> {
-    return answers(this.#parts.redis);
+    return answers(this.#member.redis);
   }
 
   async run(plan: Plan, scope: CallScope): Promise<Output> {
@@ -151,16 +136,15 @@ export class Front implements Dispatcher {
     this.#stopReading();
     this.#watch.close();
     await this.#stats.flush();
-    await this.#parts.presence.close();
+    await this.#member.presence.close();
     await this.#queues.close();
-    this.#parts.redis.disconnect();
-    this.#parts.reading.disconnect();
+    for (const connection of this.#member.connections) connection.disconnect();
   }
 
   async #call(call: Pending): Promise<Output> {
     const { scope } = call;
     this.#checkLoad(call);
-    const { pending } = this.#parts;
+    const pending = this.#pending;
     pending.add(call);
     let release = (): void => {};
     const startedAt = this.#options.monotonic();
@@ -193,7 +177,7 @@ export class Front implements Dispatcher {
       caller,
       approval,
       timeoutMs: scope.timeoutMs ?? plan.timeoutMs,
-      queued: Math.floor(this.#parts.presence.now()),
+      queued: Math.floor(this.#member.presence.now()),
       keepMs: key === undefined ? KEPT_MS : KEYED_MS,
       binding: key === undefined ? undefined : toBinding(this.#options.key, plan.tool.name, plan.input),
       trace: traced?.trace,
@@ -207,7 +191,7 @@ export class Front implements Dispatcher {
   // FLT-15
   #checkLoad({ plan, tag, scope }: Pending): void {
     let own = 0;
-    for (const other of this.#parts.pending) if (other.tag === tag && other.grant === undefined) own++;
+    for (const other of this.#pending) if (other.tag === tag && other.grant === undefined) own++;
     const waiting = Math.max(own, this.#watch.waiting.get(tag) ?? 0);
     if (waiting < scope.snapshot.settings.limits.queue) return;
     this.#stats.count('busy');
@@ -274,7 +258,7 @@ export class Front implements Dispatcher {
   #onLost(worker: string): void {
     this.#lost++;
     this.#stats.count('lost');
-    const { redis, names, presence } = this.#parts;
+    const { redis, names, presence } = this.#member;
     redis.zadd(names.lost, Math.floor(presence.now()), worker).catch(() => {});
   }
 
@@ -328,7 +312,7 @@ export class Front implements Dispatcher {
   }
 
   async #order(worker: string, order: Order): Promise<void> {
-    const { redis, names } = this.#parts;
+    const { redis, names } = this.#member;
     await redis.publish(names.channel(worker), sealMessage(this.#options.key, 'order', worker, order));
   }
 

@@ -33,9 +33,9 @@ if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1],
 return 1`;
 
 export class KeyedCalls {
-  readonly #link: FleetLink & { readonly front: string };
+  readonly #link: FleetLink;
 
-  constructor(link: FleetLink & { readonly front: string }) {
+  constructor(link: FleetLink) {
     this.#link = link;
   }
 
@@ -77,7 +77,7 @@ export class KeyedCalls {
   async grant(call: Pending): Promise<boolean> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { record, sealed } = await this.read(call.job.id);
-      if (record !== undefined && record.front !== this.#link.front) return false;
+      if (record !== undefined && record.front !== this.#link.id) return false;
       if (await this.#replace(call, sealed, { attempt: call.job.attempt, isGranted: true })) return true;
     }
     return false;
@@ -86,7 +86,7 @@ export class KeyedCalls {
   /** Gives up a call that no worker may run. */
   async release(call: Pending): Promise<void> {
     const { record, sealed } = await this.read(call.job.id);
-    if (record?.front === this.#link.front && !record.isGranted) await this.#replace(call, sealed, undefined);
+    if (record?.front === this.#link.id && !record.isGranted) await this.#replace(call, sealed, undefined);
   }
 
   async #readResult(id: string): Promise<JobResult | undefined> {
@@ -99,7 +99,7 @@ export class KeyedCalls {
     sealed: string,
     next: Pick<CallRecord, 'attempt' | 'isGranted'> | undefined,
   ): Promise<boolean> {
-    const record = { ...next, binding: job.binding!, front: this.#link.front } satisfies Partial<CallRecord>;
+    const record = { ...next, binding: job.binding!, front: this.#link.id } satisfies Partial<CallRecord>;
     const value = next === undefined ? '' : this.#link.key.seal(`call ${job.id}`, record as unknown as Json);
     const keepMs = KEYED_MS + Math.ceil(job.timeoutMs);
     return (await this.#link.redis.eval(REPLACE, 1, this.#link.names.call(job.id), sealed, value, keepMs)) === 1;

@@ -25,51 +25,53 @@ export function saysNotRun(error: unknown): boolean {
   return isRecord(fleet) && fleet.ran === ('no' satisfies Ran);
 }
 
+// No worker was allowed to run the call, and none will be.
+const NOT_RUN = { started: false, ran: 'no' satisfies Ran };
+
+function unavailable(message: string, hint: string, fleet: object): ToolError {
+  return new ToolError('unavailable', message, { hint, data: { fleet } });
+}
+
 export function lostWorker(tool: string, worker: string): ToolError {
-  return new ToolError('unavailable', `worker ${worker} was lost while it ran ${tool}, which may have run in part`, {
-    hint: 'check what it did before you call it again',
-    data: { fleet: { worker, started: true, ran: 'maybe' satisfies Ran } },
-  });
+  return unavailable(
+    `worker ${worker} was lost while it ran ${tool}, which may have run in part`,
+    'check what it did before you call it again',
+    { worker, started: true, ran: 'maybe' satisfies Ran },
+  );
 }
 
 export function lostCall(tool: string): ToolError {
-  return new ToolError('unavailable', `the front that ran the call of ${tool} with this key is gone; it may have run`, {
-    hint: 'check what it did before you call it again with another key',
-    data: { fleet: { ran: 'maybe' satisfies Ran } },
-  });
+  return unavailable(
+    `the front that ran the call of ${tool} with this key is gone; it may have run`,
+    'check what it did before you call it again with another key',
+    { ran: 'maybe' satisfies Ran },
+  );
 }
 
-export interface NoWorker {
-  readonly tag: string;
-  readonly waitedMs: number;
-  /** For the command that starts one. */
-  readonly address: string;
-}
-
-export function noWorker(tool: string, { tag, waitedMs, address }: NoWorker): ToolError {
+/** `address` is that of the fleet, for the command that starts a worker. */
+export function noWorker(tool: string, tag: string, waitedMs: number, address: string): ToolError {
   const which = tag === '' ? 'no worker' : `no worker with the tag ${tag}`;
-  return new ToolError('unavailable', `${tool} was not run: ${which} was connected for ${formatDuration(waitedMs)}`, {
-    hint: `start one with the same key: wield worker --fleet ${address}${tag === '' ? '' : ` --tags ${tag}`}`,
-    data: { fleet: { started: false, ran: 'no' satisfies Ran } },
-  });
+  return unavailable(
+    `${tool} was not run: ${which} was connected for ${formatDuration(waitedMs)}`,
+    `start one with the same key: wield worker --fleet ${address}${tag === '' ? '' : ` --tags ${tag}`}`,
+    NOT_RUN,
+  );
 }
 
 export function noQueue(tool: string, why: string): ToolError {
-  return new ToolError('unavailable', `${tool} was not run, because it could not be queued: ${why}`, {
-    hint: 'call it again when Redis answers',
-    data: { fleet: { started: false, ran: 'no' satisfies Ran } },
-  });
+  return unavailable(
+    `${tool} was not run, because it could not be queued: ${why}`,
+    'call it again when Redis answers',
+    NOT_RUN,
+  );
 }
 
 /** A call with a key, of which nothing is known (FLT-12). */
 export function unknownKey(tool: string, why: string): ToolError {
-  return new ToolError(
-    'unavailable',
+  return unavailable(
     `${tool} could not be queued, and an earlier call with the same key may have run: ${why}`,
-    {
-      hint: 'call it again with the same key when Redis answers',
-      data: { fleet: { ran: 'maybe' satisfies Ran } },
-    },
+    'call it again with the same key when Redis answers',
+    { ran: 'maybe' satisfies Ran },
   );
 }
 
@@ -84,14 +86,15 @@ const REFUSAL_HINTS: Readonly<Partial<Record<Refusal['code'], string>>> = {
 /** Returns the error for a call that a worker refused (FLT-5, FLT-70, FLT-83). */
 export function refused(tool: string, { worker, code, message }: Refusal): ToolError {
   if (code === 'unavailable') {
-    return new ToolError(code, `${tool} was not run again: ${message}`, {
-      hint: 'check what it did before you call it with another key; let Redis keep its data: appendonly yes',
-      data: { fleet: { worker, ran: 'maybe' satisfies Ran } },
-    });
+    return unavailable(
+      `${tool} was not run again: ${message}`,
+      'check what it did before you call it with another key; let Redis keep its data: appendonly yes',
+      { worker, ran: 'maybe' satisfies Ran },
+    );
   }
   return new ToolError(code, `${tool} was not run: ${message}`, {
     hint: REFUSAL_HINTS[code] ?? SAME_VERSION,
-    data: { fleet: { worker, started: false, ran: 'no' satisfies Ran } },
+    data: { fleet: { worker, ...NOT_RUN } },
   });
 }
 
@@ -124,10 +127,7 @@ function busy(message: string, { retryAfterMs, remedy, hasKey }: BusyOptions): T
   const again = `call again${hasKey ? ' with the same key' : ''} in ${Math.ceil(retryAfterMs / 1000)} s, or ${remedy}`;
   return new ToolError('busy', message, {
     hint: hasKey ? `${again}; an earlier call with this key may have run` : again,
-    data: {
-      retryAfterMs,
-      fleet: hasKey ? { ran: 'maybe' satisfies Ran } : { started: false, ran: 'no' satisfies Ran },
-    },
+    data: { retryAfterMs, fleet: hasKey ? { ran: 'maybe' satisfies Ran } : NOT_RUN },
   });
 }
 

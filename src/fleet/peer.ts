@@ -1,10 +1,10 @@
-// What fronts and workers have in common: their options and ids.
+// What fronts and workers have in common: their options, their connection and their ids.
 
 import type { Redis } from 'ioredis';
 import { loadCrypto } from '../files/digest.js';
 import type { FleetAddress } from './connection.js';
 import type { FleetKey } from './key.js';
-import type { FleetNames, PeerKind } from './names.js';
+import type { FleetNames } from './names.js';
 
 export interface FleetOptions {
   readonly address: FleetAddress;
@@ -23,13 +23,10 @@ export interface FleetLink {
   readonly key: FleetKey;
   readonly names: FleetNames;
   readonly debug: (message: string) => void;
+  /** The id of the front or worker: `worker-3f2a91c0`. */
+  readonly id: string;
 }
 
 export function newId(): string {
   return loadCrypto().randomBytes(16).toString('hex');
-}
-
-/** Returns the id of a front or worker: `worker-3f2a91c0`. */
-export function newPeerId(kind: PeerKind): string {
-  return `${kind}-${newId().slice(0, 8)}`;
 }

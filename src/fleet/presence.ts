@@ -1,11 +1,12 @@
-// Presence: fronts and workers show that they are alive, and learn the time of Redis.
+// Presence: fronts and workers join a fleet, show that they are alive, and learn the time of Redis.
 
 import type { Redis } from 'ioredis';
 import { orNothing } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import { matches, strings } from '../core/shape.js';
-import type { FleetNames, PeerKind } from './names.js';
-import type { FleetOptions } from './peer.js';
+import { begin, type ConnectOptions, connect } from './connection.js';
+import { type FleetNames, type PeerKind, toNames } from './names.js';
+import { type FleetLink, type FleetOptions, newId } from './peer.js';
 import { isWorkerTag } from './tag.js';
 
 /** What a front or worker says about itself. */
@@ -20,16 +21,6 @@ export interface PeerInfo {
   readonly tags?: readonly string[];
   /** Ids of the jobs that a worker runs. */
   readonly running?: readonly string[];
-}
-
-export type Presence = Awaited<ReturnType<typeof createPresence>>;
-
-interface PresenceOptions extends Pick<FleetOptions, 'host' | 'version' | 'monotonic' | 'debug'> {
-  readonly redis: Redis;
-  readonly names: FleetNames;
-  readonly kind: PeerKind;
-  readonly id: string;
-  readonly describe: () => Partial<PeerInfo>;
 }
 
 const BEAT_MS = 300;
@@ -49,8 +40,43 @@ redis.call('ZREMRANGEBYSCORE', KEYS[2], 0, now - 3600000)
 redis.call('PEXPIRE', KEYS[3], ARGV[4])
 return now`;
 
-export async function createPresence(options: PresenceOptions) {
-  const { redis, names, kind, id, host, version, monotonic, describe, debug } = options;
+/** A front or worker that is connected, and shows that it is alive. */
+export interface Member extends FleetLink {
+  readonly presence: Awaited<ReturnType<typeof createPresence>>;
+  /** All connections, to be closed; `redis` is the first one. */
+  readonly connections: Redis[];
+}
+
+interface JoinOptions {
+  readonly connections: readonly ConnectOptions[];
+  /** Returns what it says about itself besides its id. */
+  readonly describe: () => Partial<PeerInfo>;
+}
+
+/** Connects a front or worker, and starts it. Throws `unavailable` if Redis cannot be used. */
+export async function join<T>(
+  kind: PeerKind,
+  options: FleetOptions,
+  { connections: wanted, describe }: JoinOptions,
+  start: (member: Member) => Promise<T>,
+): Promise<T> {
+  const { address, key, debug } = options;
+  const names = toNames(key.fleet);
+  const id = `${kind}-${newId().slice(0, 8)}`;
+  const connections = await Promise.all(wanted.map((one) => connect(address, { ...one, onError: debug })));
+  const link = { redis: connections[0]!, key, names, debug, id };
+  return begin(connections, address, names, async () => {
+    const presence = await createPresence(kind, link, options, describe);
+    return start({ ...link, connections, presence });
+  });
+}
+
+async function createPresence(
+  kind: PeerKind,
+  { redis, names, id, debug }: FleetLink,
+  { host, version, monotonic }: FleetOptions,
+  describe: () => Partial<PeerInfo>,
+) {
   const [seconds, microseconds] = await redis.time();
   let offset = Number(seconds) * 1000 + Number(microseconds) / 1000 - monotonic();
   const now = (): number => offset + monotonic();

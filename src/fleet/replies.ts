@@ -4,18 +4,15 @@ import { pause } from '../core/async.js';
 import { openMessage, type Reply } from './job.js';
 import type { FleetLink } from './peer.js';
 
-/** `redis` is a connection of its own, because it waits. */
-export interface RepliesOptions extends FleetLink {
-  readonly front: string;
-  readonly onReply: (jobId: string, reply: Reply) => void;
-}
-
 const WAIT_MS = 1000;
 const BATCH = 500;
 const PAUSE_MS = 50;
 
 /** Returns a function that stops reading. */
-export function readReplies({ redis, key, names, front, onReply, debug }: RepliesOptions): () => void {
+export function readReplies(
+  { redis, key, names, id: front, debug }: FleetLink,
+  onReply: (jobId: string, reply: Reply) => void,
+): () => void {
   const stream = names.replies(front);
   let last = '0';
   let isClosed = false;

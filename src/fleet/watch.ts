@@ -10,11 +10,9 @@ import type { FleetLink } from './peer.js';
 import type { Pending } from './pending.js';
 import { listPeers, type PeerInfo, unlessRetyped } from './presence.js';
 
-export interface WatchOptions extends FleetLink {
+export interface WatchOptions {
   readonly pending: ReadonlySet<Pending>;
   readonly keyed: KeyedCalls;
-  /** The front itself. */
-  readonly front: string;
   readonly monotonic: () => number;
   /** Of the fleet, for messages. */
   readonly address: string;
@@ -46,17 +44,19 @@ export class Watch {
   readonly waiting = new Map<string, number>();
   /** Number of connected workers. */
   workers = 0;
+  readonly #link: FleetLink;
   readonly #options: WatchOptions;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: WatchOptions) {
+  constructor(link: FleetLink, options: WatchOptions) {
+    this.#link = link;
     this.#options = options;
     void this.#loop();
   }
 
   async fetch(call: Pending): Promise<boolean> {
-    const { redis, key, names, debug } = this.#options;
+    const { redis, key, names, debug } = this.#link;
     const sealed = await redis.get(names.result(call.job.id));
     if (sealed === null || call.isSettled) return call.isSettled;
     try {
@@ -82,14 +82,14 @@ export class Watch {
     } catch (error) {
       // Nothing is known while Redis does not answer.
       for (const call of this.#options.pending) call.suspicion = undefined;
-      this.#options.debug(`fleet: ${(error as Error).message}`);
+      this.#link.debug(`fleet: ${(error as Error).message}`);
     }
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#loop(), POLL_MS);
   }
 
   async #poll(): Promise<void> {
-    const { redis, names, pending } = this.#options;
-    const waited = [...pending].filter((call) => !call.isCancelled && !call.isSettled);
+    const { redis, names } = this.#link;
+    const waited = [...this.#options.pending].filter((call) => !call.isCancelled && !call.isSettled);
     const calls = waited.filter((call) => call.isQueued && !call.isFollower);
     const followers = waited.filter((call) => call.isFollower);
     const tags = [...new Set([...this.waiting.keys(), ...calls.map(({ tag }) => tag)])];
@@ -120,7 +120,7 @@ export class Watch {
     } catch (error) {
       if (!isToolError(error)) throw error;
       if (call.withdraw()) call.reject(error);
-      else this.#options.debug(`fleet: ${error.message}`);
+      else this.#link.debug(`fleet: ${error.message}`);
     }
   }
 
@@ -152,18 +152,18 @@ export class Watch {
     call.idleSince = canRun ? undefined : (call.idleSince ?? monotonic());
     if (call.idleSince === undefined || monotonic() - call.idleSince < NO_WORKER_MS || !call.withdraw()) return;
     await remove(call);
-    call.reject(noWorker(call.plan.tool.name, { tag: call.tag, waitedMs: NO_WORKER_MS, address }));
+    call.reject(noWorker(call.plan.tool.name, call.tag, NO_WORKER_MS, address));
   }
 
   // FLT-12: the front that runs the call may be gone.
   async #judgeFollower(call: Pending, workers: Workers, fronts: ReadonlyMap<string, PeerInfo>): Promise<void> {
-    const { keyed, front, pending, enqueue } = this.#options;
+    const { keyed, pending, enqueue } = this.#options;
     const { id } = call.job;
     if (await this.fetch(call)) return;
     const { record, sealed } = await keyed.read(id);
     const isOwned =
       [...pending].some(({ job, isFollower }) => job.id === id && !isFollower) ||
-      [...fronts.values()].some((peer) => peer.id !== front && peer.running?.includes(id));
+      [...fronts.values()].some((peer) => peer.id !== this.#link.id && peer.running?.includes(id));
     const isRun = [...workers.values()].some(({ running = [] }) => running.some((jobId) => jobId.startsWith(`${id}-`)));
     if (isOwned || isRun) call.suspicion = undefined;
     else if (this.#isConfirmed(call, fronts.has(record?.front ?? '')) && !(await this.fetch(call))) {

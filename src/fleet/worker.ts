@@ -1,20 +1,17 @@
 // A worker: takes calls from the queues of its tags and runs them with its own toolbox (FLT-4).
 
 import type { Job as BullJob, Worker as BullWorker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { isToolError } from '../core/error.js';
 import type { Variables } from '../core/plan.js';
 import type { KnownSecrets } from '../core/redact.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { needsTrust, type Tool } from '../core/tool.js';
 import type { Toolbox } from '../core/toolbox.js';
-import { answers, begin, connect, loadBullmq, subscribe } from './connection.js';
+import { answers, connect, loadBullmq, subscribe } from './connection.js';
 import { type Job, type JobResult, openMessage, type Refusal } from './job.js';
-import { type FleetNames, toNames } from './names.js';
-import { createOffers, type Offers } from './offers.js';
-import { type FleetOptions, newPeerId } from './peer.js';
-import { createPresence, type Presence } from './presence.js';
-import { createReporter, type Reporter } from './reporter.js';
+import type { FleetOptions } from './peer.js';
+import { join, type Member } from './presence.js';
+import { createOffers, createReporter, type Offers, type Reporter } from './reporter.js';
 import { runJob } from './run-job.js';
 import { createRunMemory, type Run, type RunMemory } from './run-memory.js';
 import { readWaiting } from './status.js';
@@ -44,68 +41,47 @@ const SILENCE_MS = 5000;
 const CLOSE_MS = 3000;
 
 /** Connects a worker, which then takes calls. Throws `unavailable` if Redis cannot be used. */
-export async function openWorker(options: WorkerOptions): Promise<Worker> {
-  const { address, key, host, version, monotonic, debug, tags } = options;
-  const names = toNames(key.fleet);
-  const id = newPeerId('worker');
+export function openWorker(options: WorkerOptions): Promise<Worker> {
   const running = new Map<string, AbortController>();
-  const connections = await Promise.all([
-    connect(address, { name: 'worker', onError: debug }),
-    connect(address, { name: 'worker-channel', onError: debug }),
-  ]);
-  const [redis, listening] = connections;
-  return begin(connections, address, names, async () => {
-    const presence = await createPresence({
-      redis,
-      names,
-      kind: 'worker',
-      id,
-      host,
-      version,
-      monotonic,
-      debug,
-      describe: () => ({ tags, running: [...running.keys()] }),
-    });
-    const worker = new Worker(id, options, { names, redis, connections, presence, running });
-    listening.on('message', (channel: string, sealed: string) => worker.receive(channel, sealed));
-    await subscribe(listening, names.channel(id), names.started);
+  const connections = [{ name: 'worker' }, { name: 'worker-channel' }];
+  const describe = () => ({ tags: options.tags, running: [...running.keys()] });
+  return join('worker', options, { connections, describe }, async (member) => {
+    const worker = new Worker(options, member, running);
     await worker.start();
     return worker;
   });
 }
 
-interface WorkerParts {
-  readonly names: FleetNames;
-  readonly redis: Redis;
-  /** All connections, to be closed. */
-  readonly connections: Redis[];
-  readonly presence: Presence;
-  /** What cancels the running jobs. */
-  readonly running: Map<string, AbortController>;
-}
-
 export class Worker {
-  readonly id: string;
   readonly #options: WorkerOptions;
-  readonly #parts: WorkerParts;
+  readonly #member: Member;
+  /** What cancels the running jobs. */
+  readonly #running: Map<string, AbortController>;
   readonly #reporter: Reporter;
   readonly #offers: Offers;
   readonly #memory: RunMemory;
   #takers: readonly BullWorker[] = [];
 
-  constructor(id: string, options: WorkerOptions, parts: WorkerParts) {
-    this.id = id;
+  constructor(options: WorkerOptions, member: Member, running: Map<string, AbortController>) {
     this.#options = options;
-    this.#parts = parts;
-    this.#reporter = createReporter({ ...parts, key: options.key, debug: options.debug });
-    this.#offers = createOffers(id, this.#reporter);
-    this.#memory = createRunMemory(options.key, id, options.wieldHome);
+    this.#member = member;
+    this.#running = running;
+    this.#reporter = createReporter(member);
+    this.#offers = createOffers(member.id, this.#reporter);
+    this.#memory = createRunMemory(options.key, member.id, options.wieldHome);
+  }
+
+  get id(): string {
+    return this.#member.id;
   }
 
   async start(): Promise<void> {
     const { Worker: Taker } = loadBullmq();
     const { address, tags, concurrency, debug } = this.#options;
-    const { names, connections } = this.#parts;
+    const { id, names, connections } = this.#member;
+    const listening = connections[1]!;
+    listening.on('message', (channel: string, sealed: string) => this.#receive(channel, sealed));
+    await subscribe(listening, names.channel(id), names.started);
     this.#takers = await Promise.all(
       ['', ...tags].map(async (tag) => {
         const connection = await connect(address, { name: 'worker-queue', silenceMs: SILENCE_MS, onError: debug });
@@ -113,7 +89,7 @@ export class Worker {
         const taker = new Taker(names.queue(tag), (job: BullJob) => this.#take(job), {
           connection,
           prefix: names.prefix,
-          name: this.id,
+          name: id,
           concurrency,
           lockDuration: LOCK_MS,
           stalledInterval: STALLED_MS,
@@ -128,14 +104,14 @@ export class Worker {
   }
 
   /** Takes an order of a front, or an announcement of another worker; anything else is ignored. */
-  receive(channel: string, sealed: string): void {
+  #receive(channel: string, sealed: string): void {
     try {
-      if (channel === this.#parts.names.started) {
+      if (channel === this.#member.names.started) {
         this.#memory.note(sealed);
         return;
       }
       const order = openMessage(this.#options.key, 'order', this.id, sealed);
-      if (order.type === 'cancel') this.#parts.running.get(order.jobId)?.abort();
+      if (order.type === 'cancel') this.#running.get(order.jobId)?.abort();
       else this.#offers.answer(order);
     } catch (error) {
       this.#options.debug(`fleet: a message was ignored: ${(error as Error).message}`);
@@ -146,29 +122,29 @@ export class Worker {
   async drain(): Promise<void> {
     const closed = Promise.all(this.#takers.map((taker) => taker.close().catch(() => {})));
     // Without Redis there is nobody to tell: it is enough that no call runs.
-    while (!(await settlesWithin(closed, CLOSE_MS)) && this.#parts.running.size > 0);
+    while (!(await settlesWithin(closed, CLOSE_MS)) && this.#running.size > 0);
   }
 
   /** Returns how many calls of the fleet wait, by tag. */
   waiting(): Promise<ReadonlyMap<string, number>> {
-    return readWaiting(this.#parts.redis, this.#parts.names);
+    return readWaiting(this.#member.redis, this.#member.names);
   }
 
   /** Whether Redis answers. */
   isReady(): Promise<boolean> {
-    return answers(this.#parts.redis);
+    return answers(this.#member.redis);
   }
 
   async close(): Promise<void> {
-    const { presence, connections, running } = this.#parts;
-    for (const controller of running.values()) controller.abort();
+    const { presence, connections } = this.#member;
+    for (const controller of this.#running.values()) controller.abort();
     await this.drain();
     await settlesWithin(presence.close(), CLOSE_MS);
     for (const connection of connections) connection.disconnect();
   }
 
   async #take({ id: jobId = '', data }: BullJob): Promise<void> {
-    const { running } = this.#parts;
+    const running = this.#running;
     // Someone added a job again that runs here.
     if (running.has(jobId)) return;
     const controller = new AbortController();
@@ -185,7 +161,7 @@ export class Worker {
 
   async #runOrRefuse(jobId: string, data: unknown, signal: AbortSignal): Promise<void> {
     const { key } = this.#options;
-    const { presence } = this.#parts;
+    const { presence } = this.#member;
     const job = openMessage(key, 'job', jobId, String(data));
     const timeLeft = (): number => Math.floor(job.timeoutMs - (presence.now() - job.queued));
     if (timeLeft() <= 0) throw new Error('its time is over');
@@ -205,7 +181,7 @@ export class Worker {
 
   async #run(job: Job, timeoutMs: number, signal: AbortSignal): Promise<JobResult> {
     const { toolbox, secrets, now } = this.#options;
-    const { names, redis } = this.#parts;
+    const { names, redis } = this.#member;
     const { attempt, binding } = job;
     // FLT-83: before it runs, so that it is known even if this process is killed.
     const onStart = async (): Promise<void> => {
