@@ -2,17 +2,17 @@
 
 import type { Job as BullJob, Worker as BullWorker } from 'bullmq';
 import { isToolError } from '../core/error.js';
+import type { Json } from '../core/json.js';
 import type { Variables } from '../core/plan.js';
-import type { KnownSecrets } from '../core/redact.js';
+import { addSecrets, type KnownSecrets } from '../core/redact.js';
 import { settlesWithin } from '../core/time-limit.js';
 import { needsTrust, type Tool } from '../core/tool.js';
-import type { Toolbox } from '../core/toolbox.js';
+import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import { answers, connect, loadBullmq, subscribe } from './connection.js';
 import { type Job, type JobResult, openMessage, type Refusal } from './job.js';
 import type { FleetOptions } from './peer.js';
 import { join, type Member } from './presence.js';
 import { createOffers, createReporter, type Offers, type Reporter } from './reporter.js';
-import { runJob } from './run-job.js';
 import { createRunMemory, type Run, type RunMemory } from './run-memory.js';
 import { readWaiting } from './status.js';
 import { mayRepeat } from './tag.js';
@@ -179,21 +179,46 @@ export class Worker {
     this.#options.debug(`fleet: ${jobId} ${job.tool} ${finished.result.ok ? 'ok' : finished.result.error?.code}`);
   }
 
+  // The one call path, with the decision of the front.
   async #run(job: Job, timeoutMs: number, signal: AbortSignal): Promise<JobResult> {
     const { toolbox, secrets, now } = this.#options;
-    const { names, redis } = this.#member;
-    const { attempt, binding } = job;
-    // FLT-83: before it runs, so that it is known even if this process is killed.
-    const onStart = async (): Promise<void> => {
-      if (binding === undefined) return;
-      this.#memory.start(job, now());
-      await redis.publish(names.started, this.#memory.announce(job));
+    const { id: worker, names, redis } = this.#member;
+    const { attempt, binding, caller, digest, approval, trace, variables, entered, wants } = job;
+    addSecrets(secrets, Object.values(variables ?? {}));
+    let started = false;
+    let sending: Promise<unknown> = Promise.resolve();
+    const send = (type: 'progress' | 'log', value: unknown): void => {
+      sending = this.#reporter.send(job, { type, value: value as Json });
     };
-    const reporter = this.#reporter;
-    const { result, started } = await runJob({ toolbox, secrets, job, timeoutMs, signal, reporter, onStart });
-    const finished = { worker: this.id, attempt, started, binding, result };
+    const call: DoorOptions = {
+      caller,
+      dispatched: { digest, approval, variables, entered },
+      timeoutMs,
+      signal,
+      full: true,
+      background: job.isStateless ? 'none' : undefined,
+      trace,
+      // FLT-83: before it runs, so that it is known even if this process is killed.
+      ready: async () => {
+        if (binding !== undefined) {
+          this.#memory.start(job, now());
+          await redis.publish(names.started, this.#memory.announce(job));
+        }
+        started = true;
+      },
+      onProgress: wants.progress ? (progress) => send('progress', progress) : undefined,
+      onLog: wants.log ? (entry) => send('log', entry) : undefined,
+      onOutput: wants.output ? (chunk, from) => this.#sendOutput(job, chunk, from) : undefined,
+    };
+    const result = await toolbox.call(job.tool, job.input, call);
+    await sending;
+    const finished = { worker, attempt, started, binding, result };
     if (binding !== undefined && started) this.#memory.finish(job, finished);
     return finished;
+  }
+
+  async #sendOutput(job: Job, chunk: Uint8Array, from: 'stdout' | 'stderr'): Promise<void> {
+    await this.#reporter.send(job, { type: 'output', from, base64: Buffer.from(chunk).toString('base64') });
   }
 
   // Checked again when the call is planned.
