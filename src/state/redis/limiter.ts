@@ -2,30 +2,28 @@
 
 import { pause } from '../../core/async.js';
 import { cancelled } from '../../core/time-limit.js';
+import { newId } from '../../fleet/peer.js';
 import { type Limiter, RATE_MS, type Slot } from '../../runtime/limiter.js';
 import { type RedisKeyspace, reach } from './keyspace.js';
 
-// Takes a slot in each set, or in none: the id, how long it is valid, then the limit of each set.
 // Allowed if Redis is full: a call that was queued before runs.
-const ENTER = `#!lua flags=allow-oom
+const AT = `#!lua flags=allow-oom
 local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-for at, key in ipairs(KEYS) do
-  redis.call('ZREMRANGEBYSCORE', key, 0, now)
-  if redis.call('ZCARD', key) >= tonumber(ARGV[2 + at]) then return 0 end
-end
+local now = t[1] * 1000 + math.floor(t[2] / 1000)`;
+// With the id, and how long it is valid.
+const HOLD = `
 for _, key in ipairs(KEYS) do
   redis.call('ZADD', key, now + ARGV[2], ARGV[1])
   redis.call('PEXPIRE', key, ARGV[2] * 2)
 end
 return 1`;
-const RENEW = `#!lua flags=allow-oom
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-for _, key in ipairs(KEYS) do
-  redis.call('ZADD', key, now + ARGV[2], ARGV[1])
-  redis.call('PEXPIRE', key, ARGV[2] * 2)
-end`;
+const RENEW = AT + HOLD;
+// Takes a slot in each set, or in none; the limit of each set follows.
+const ENTER = `${AT}
+for at, key in ipairs(KEYS) do
+  redis.call('ZREMRANGEBYSCORE', key, 0, now)
+  if redis.call('ZCARD', key) >= tonumber(ARGV[2 + at]) then return 0 end
+end${HOLD}`;
 // Counts a call as the local limiter does: a number per caller, by the clock of Redis.
 const ADMIT = `#!lua flags=allow-oom
 local t = redis.call('TIME')
@@ -45,17 +43,14 @@ const RETRY_MS = 100;
  * narrower than what one machine may run. `limits.concurrent` protects a machine, and each has its own.
  */
 export function createSharedLimiter(keyspace: RedisKeyspace, local: Limiter): Limiter {
-  const id = createIds(keyspace);
+  const { redis } = keyspace;
   return {
     load: local.load,
     // The key of a caller does not show who it is.
-    admit: async (caller, perMinute) =>
-      Number(
-        await reach(
-          'the call was not run',
-          keyspace.redis.eval(ADMIT, 1, keyspace.keyOf('rate', keyspace.secret(`rate ${caller}`)), RATE_MS, perMinute),
-        ),
-      ),
+    async admit(caller, perMinute) {
+      const key = keyspace.keyOf('rate', keyspace.secret(`rate ${caller}`));
+      return Number(await reach('the call was not run', redis.eval(ADMIT, 1, key, RATE_MS, perMinute)));
+    },
     async acquire(tool, limits, call, nested) {
       const slot = await local.acquire(tool, limits, call, nested);
       const { group } = tool.traits;
@@ -65,53 +60,28 @@ export function createSharedLimiter(keyspace: RedisKeyspace, local: Limiter): Li
       ].filter(({ most }) => most < limits.concurrent);
       // A nested call runs within its outermost one.
       if (nested || shared.length === 0) return slot;
-      return enter(keyspace, slot, {
-        id: id(),
-        tool: tool.name,
-        sets: shared.map(({ set }) => keyspace.keyOf('running', set)),
-        most: shared.map(({ most }) => most),
-        signal: call.signal,
-      });
+      const keys = shared.map(({ set }) => keyspace.keyOf('running', set));
+      const most = shared.map((one) => one.most);
+      const id = newId();
+      const enter = (): Promise<unknown> => redis.eval(ENTER, keys.length, ...keys, id, LEASE_MS, ...most);
+      try {
+        while ((await reach(`${tool.name} was not run`, enter())) !== 1) {
+          await pause(RETRY_MS);
+          if (call.signal.aborted) throw cancelled(tool.name);
+        }
+      } catch (error) {
+        slot.release();
+        throw error;
+      }
+      return hold(keyspace, slot, keys, id);
     },
   };
 }
 
-interface Entering {
-  readonly id: string;
-  readonly tool: string;
-  readonly sets: readonly string[];
-  readonly most: readonly number[];
-  readonly signal: AbortSignal;
-}
-
-async function enter(keyspace: RedisKeyspace, slot: Slot, entering: Entering): Promise<Slot> {
-  const { id, tool, sets, most, signal } = entering;
-  try {
-    for (;;) {
-      const entered = await reach(
-        `${tool} was not run`,
-        keyspace.redis.eval(ENTER, sets.length, ...sets, id, LEASE_MS, ...most),
-      );
-      if (entered === 1) return hold(keyspace, slot, entering);
-      await pause(RETRY_MS);
-      if (signal.aborted) throw cancelled(tool);
-    }
-  } catch (error) {
-    slot.release();
-    throw error;
-  }
-}
-
-// Unique among all fronts and workers.
-function createIds(keyspace: RedisKeyspace): () => string {
-  const own = keyspace.secret(`limiter ${process.pid} ${Math.random()}`).slice(0, 16);
-  let calls = 0;
-  return () => `${own}-${++calls}`;
-}
-
-function hold(keyspace: RedisKeyspace, slot: Slot, { id, sets }: Entering): Slot {
+function hold(keyspace: RedisKeyspace, slot: Slot, keys: readonly string[], id: string): Slot {
+  const { redis } = keyspace;
   const renew = setInterval(() => {
-    keyspace.redis.eval(RENEW, sets.length, ...sets, id, LEASE_MS).catch(() => {});
+    redis.eval(RENEW, keys.length, ...keys, id, LEASE_MS).catch(() => {});
   }, RENEW_MS);
   renew.unref();
   let isHeld = true;
@@ -120,7 +90,7 @@ function hold(keyspace: RedisKeyspace, slot: Slot, { id, sets }: Entering): Slot
       if (!isHeld) return;
       isHeld = false;
       clearInterval(renew);
-      for (const set of sets) keyspace.track(keyspace.redis.zrem(set, id));
+      for (const key of keys) keyspace.track(redis.zrem(key, id));
       slot.release();
     },
   };
