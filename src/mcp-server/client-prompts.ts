@@ -21,8 +21,6 @@ export interface Askable {
 /** Sends a request to a client; the key is the one that the tool chose. */
 export type SendRequest = (request: InputRequest, signal: AbortSignal, key?: string) => Promise<InputAnswer>;
 
-export type ClientPrompts = ReturnType<typeof createClientPrompts>;
-
 interface OpenPrompt {
   readonly client: string;
   readonly since: number;

@@ -4,10 +4,9 @@ import type { Readable } from 'node:stream';
 import { pause } from '../core/async.js';
 import { toToolError } from '../core/error.js';
 import { isRecord, type Json, parseJson } from '../core/json.js';
-import { matches } from '../core/shape.js';
 import { formatBytes } from '../core/text.js';
 import { ERROR } from '../net/mcp.js';
-import { assertExactCall, isRequestId, type Message, PARAM_SHAPES, type RequestId, toMessage } from './message.js';
+import { assertExactCall, isRequest, isRequestId, type Message, type RequestId, toMessage } from './message.js';
 
 export interface LineTransportOptions {
   readonly input: Readable;
@@ -16,6 +15,8 @@ export interface LineTransportOptions {
 }
 
 export interface LineTransportListeners {
+  /** Whether no request is being answered. */
+  isIdle(): boolean;
   onMessage(message: Message): void;
   onError(error: Error): void;
   onClose(): void;
@@ -36,9 +37,8 @@ export class LineTransport {
   readonly #input: Readable;
   readonly #write: LineTransportOptions['write'];
   readonly #listeners: LineTransportListeners;
-  readonly #pending = new Set<RequestId>();
   readonly #onData = createLineReader((text, isOversized) => {
-    if (isOversized) this.#reject(ERROR.invalidRequest, 'the message is larger than 16 MiB', guessId(text));
+    if (isOversized) this.reject(ERROR.invalidRequest, 'the message is larger than 16 MiB', guessId(text));
     else if (text !== '') this.#receive(text);
   });
   #queue: (string | Buffer)[] = [];
@@ -60,9 +60,8 @@ export class LineTransport {
     this.#input.on('error', this.#onEnd);
   }
 
-  /** Sends the response to a request, unless it was cancelled meanwhile. */
+  /** Sends the response to a request. */
   answer(id: RequestId, parts: readonly (string | Buffer)[]): void {
-    if (!this.#pending.delete(id)) return;
     const size = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
     if (size <= MAX_ANSWER_BYTES) for (const part of parts) this.#enqueue(part);
     else this.#enqueue(JSON.stringify(tooLarge(id, size)));
@@ -70,11 +69,16 @@ export class LineTransport {
     this.#flushSoon();
   }
 
-  /** Answers a request that could not be handled with an internal error; without an id, only reports it. */
-  fail(id: RequestId | undefined, thrown: unknown): void {
+  /** Reports a failure, and answers the request that it is about with an internal error. */
+  fail(message: Message | undefined, thrown: unknown): void {
     const error = toToolError(thrown);
     this.#listeners.onError(error);
-    if (id !== undefined && this.#pending.delete(id)) this.#reject(ERROR.internal, error.message, id);
+    if (message !== undefined && isRequest(message)) this.reject(ERROR.internal, error.message, message.id);
+  }
+
+  /** Answers what is not handled. */
+  reject(code: number, message: string, id: RequestId | null): void {
+    this.send(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }));
   }
 
   /** Sends a message. */
@@ -115,7 +119,7 @@ export class LineTransport {
   #flushSoon(): void {
     if (this.#isFlushing || this.#queue.length === 0) return;
     this.#isFlushing = true;
-    if (this.#pending.size === 0) void this.#flush();
+    if (this.#listeners.isIdle()) void this.#flush();
     else setImmediate(() => void this.#flush());
   }
 
@@ -141,25 +145,10 @@ export class LineTransport {
     let message: Message | undefined;
     try {
       message = this.#parse(text);
-      if (message !== undefined && this.#admit(message)) this.#listeners.onMessage(message);
+      if (message !== undefined) this.#listeners.onMessage(message);
     } catch (thrown) {
-      this.fail(message?.id, thrown);
+      this.fail(message, thrown);
     }
-  }
-
-  // Notes a request until it is answered; returns false for one whose id is in use.
-  #admit({ id, method, params }: Message): boolean {
-    if (method !== undefined && id !== undefined) {
-      if (this.#pending.has(id)) {
-        this.#reject(ERROR.invalidRequest, 'a request with this id is already running', id);
-        return false;
-      }
-      this.#pending.add(id);
-    } else if (method === 'notifications/cancelled' && matches(PARAM_SHAPES.cancelled, params)) {
-      // A cancelled request gets no response.
-      this.#pending.delete(params.requestId);
-    }
-    return true;
   }
 
   // Returns undefined after sending an error response.
@@ -170,23 +159,19 @@ export class LineTransport {
       assertExactCall(value, text);
     } catch (thrown) {
       const { message, data } = toToolError(thrown);
-      this.#reject(data?.fault === 'syntax' ? ERROR.parse : ERROR.invalidRequest, message, guessId(text));
+      this.reject(data?.fault === 'syntax' ? ERROR.parse : ERROR.invalidRequest, message, guessId(text));
       return undefined;
     }
     const message = toMessage(value);
-    if (message === undefined) this.#reject(ERROR.invalidRequest, 'not a JSON-RPC 2.0 message', idOf(value));
+    if (message === undefined) this.reject(ERROR.invalidRequest, 'not a JSON-RPC 2.0 message', idOf(value));
     return message;
-  }
-
-  #reject(code: number, message: string, id: RequestId | null): void {
-    this.send(JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } }));
   }
 
   // Requests sent just before the end of input still get their response if that is quick.
   readonly #onEnd = (): void => {
     const deadline = performance.now() + LAST_RESPONSES_MS;
     const finish = (): void => {
-      if (this.#pending.size > 0 && performance.now() < deadline) setTimeout(finish, 5);
+      if (!this.#listeners.isIdle() && performance.now() < deadline) setTimeout(finish, 5);
       else void Promise.race([this.flushed(), pause(LAST_WRITES_MS)]).then(() => this.close());
     };
     finish();

@@ -91,8 +91,19 @@ export class Client {
     for (const send of held) send();
   }
 
+  /** Whether a request with this id is being answered. */
+  isRunning(id: RequestId): boolean {
+    return this.#running.has(id);
+  }
+
+  get isIdle(): boolean {
+    return this.#running.size === 0;
+  }
+
+  /** Cancels a request, which gets no answer. */
   cancel(id: RequestId, reason?: string): void {
     const request = this.#running.get(id);
+    this.#running.delete(id);
     if (request !== undefined) cancel(request, reason);
   }
 

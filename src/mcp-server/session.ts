@@ -1,7 +1,7 @@
 // One HTTP session of the older protocol version: its requests and its streams.
 
-import { isRecord, type Json } from '../core/json.js';
-import { matches } from '../core/shape.js';
+import type { Json } from '../core/json.js';
+import { matches, object, optional, string, table } from '../core/shape.js';
 import type { AutoMode } from '../core/view.js';
 import { ERROR, OLDER_VERSIONS } from '../net/mcp.js';
 import { type Exchange, type Headers, respondError } from './exchange.js';
@@ -34,6 +34,13 @@ const BATCH_VERSION = '2025-03-26';
 // Requests and cancellations that are remembered of a session.
 const MAX_IDS = 1000;
 
+const STORED = object({ owner: string, user: optional(string), initialized: table }, { unknown: 'drop' });
+
+/** Whether a value of the fleet is a session. */
+export function isStored(value: unknown): value is Omit<StoredSession, 'id'> {
+  return matches(STORED, value);
+}
+
 export interface StoredSession {
   readonly id: string;
   readonly owner: string;
@@ -51,9 +58,7 @@ export class Session {
   readonly id: string;
   readonly user: string | undefined;
   lastUsed = performance.now();
-  readonly #server: McpServer;
-  readonly #onError: SessionsOptions['onError'];
-  readonly #shared: SharedSessions | undefined;
+  readonly #options: SessionsOptions;
   readonly #client: Client;
   readonly #headers: Headers;
   /** The responses to open requests. */
@@ -66,13 +71,11 @@ export class Session {
   readonly #cancelled = new Set<RequestId>();
   #savedAt = performance.now();
 
-  constructor({ server, shared, onError }: SessionsOptions, stored: StoredSession) {
+  constructor(options: SessionsOptions, stored: StoredSession) {
     const { id, owner, user, initialized, logLevel, autoMode } = stored;
     this.id = id;
     this.user = user;
-    this.#server = server;
-    this.#onError = onError;
-    this.#shared = shared;
+    this.#options = options;
     this.#headers = { 'mcp-session-id': id };
     this.#stream = new EventStream({ headers: this.#headers, log: this.#events, id: OWN_STREAM });
     this.#client = new Client(owner, (text) => this.#stream.send(text));
@@ -95,12 +98,12 @@ export class Session {
 
   #save(): void {
     this.#savedAt = performance.now();
-    this.#shared?.save(this.id, this.stored).catch(() => {});
+    this.#options.shared?.save(this.id, this.stored).catch(() => {});
   }
 
   /** Whether a request has no response yet, or a task runs. */
   get isBusy(): boolean {
-    return this.#responders.size > 0 || this.#server.tasks?.isRunning(this.#client.session) === true;
+    return this.#responders.size > 0 || this.#options.server.tasks?.isRunning(this.#client.session) === true;
   }
 
   /** Whether the client listens to messages that belong to no request. */
@@ -129,7 +132,7 @@ export class Session {
     });
     for (const message of messages) {
       if (isRequest(message))
-        this.#answer(message, responder, exchange).catch((error: Error) => this.#onError?.(error));
+        this.#answer(message, responder, exchange).catch((error: Error) => this.#options.onError?.(error));
       else this.take(message);
     }
   }
@@ -152,7 +155,7 @@ export class Session {
     this.#client.close();
     for (const responder of this.#responders.values()) responder.end();
     this.#stream.end();
-    this.#server.tasks?.endSession(this.#client.session);
+    this.#options.server.tasks?.endSession(this.#client.session);
   }
 
   #resume(exchange: Exchange, lastEvent: string) {
@@ -174,7 +177,7 @@ export class Session {
     const id =
       method === 'notifications/cancelled' && matches(PARAM_SHAPES.cancelled, params) ? params.requestId : undefined;
     const isExpected = method !== undefined && (id === undefined || this.#responders.has(id));
-    if (!isForwarded && !isExpected) this.#shared?.forward(this.id, message as unknown as Json);
+    if (!isForwarded && !isExpected) this.#options.shared?.forward(this.id, message as unknown as Json);
     if (id === undefined) return;
     if (!this.#received.has(id)) remember(this.#cancelled, id);
     this.#client.cancel(id, params?.reason as string | undefined);
@@ -187,7 +190,7 @@ export class Session {
     const { autoMode } = this.#client;
     remember(this.#received, id);
     this.#responders.set(id, responder);
-    const answering = this.#server.answer(message, {
+    const answering = this.#options.server.answer(message, {
       client: this.#client,
       identity: exchange.identity,
       address: exchange.address,
@@ -217,13 +220,4 @@ function remember(ids: Set<RequestId>, id: RequestId): void {
 
 function conflict(exchange: Exchange, problem: string): void {
   respondError(exchange, 409, `Conflict: ${problem}`, ERROR.transport);
-}
-
-export function isStored(value: unknown): value is Omit<StoredSession, 'id'> {
-  return (
-    isRecord(value) &&
-    typeof value.owner === 'string' &&
-    isRecord(value.initialized) &&
-    /^(?:string|undefined)$/.test(typeof value.user)
-  );
 }

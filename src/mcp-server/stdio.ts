@@ -3,6 +3,7 @@
 import { deferred, nextTurn } from '../core/async.js';
 import { matches } from '../core/shape.js';
 import type { Toolbox } from '../core/toolbox.js';
+import { ERROR } from '../net/mcp.js';
 import { LineTransport, type LineTransportOptions } from './line-transport.js';
 import { isRequest, type Message, PARAM_SHAPES, type RequestMessage, toNotification } from './message.js';
 import { Client } from './request.js';
@@ -25,6 +26,7 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
   let phase: Phase = 'opening';
   const { promise: ended, resolve: end } = deferred<void>();
   const transport = new LineTransport(options, {
+    isIdle: () => client.isIdle,
     onMessage: (message) => receive(message),
     onError: (error) => options.onError?.(error),
     onClose() {
@@ -47,12 +49,14 @@ export function serveMcpStdio(toolbox: Toolbox, options: StdioOptions): StdioSer
       const answered = await server.answer(message, { client, isNewer: phase !== 'older', send });
       if (answered !== undefined) transport.answer(message.id, answered.parts);
     } catch (error) {
-      transport.fail(message.id, error);
+      transport.fail(message, error);
     }
   };
   const receive = (message: Message): void => {
-    const { method, params } = message;
+    const { id, method, params } = message;
     if (method === undefined) return void client.requests.receive(message);
+    if (id !== undefined && client.isRunning(id))
+      return void transport.reject(ERROR.invalidRequest, 'a request with this id is already running', id);
     const next = toPhase(phase, message);
     if (typeof next !== 'string') {
       if (isRequest(message)) transport.answer(message.id, failed(message.id, next).parts);

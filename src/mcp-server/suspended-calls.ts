@@ -23,8 +23,6 @@ export interface ServedCall extends Pick<DoorOptions, 'checkPlan'> {
 /** The result of the call, or input that the client must provide first. */
 export type CallOutcome = ToolResult | InputRequiredResult;
 
-export type SuspendedCalls = ReturnType<typeof createSuspendedCalls>;
-
 /** Returns the name of the client in a session. A user stays the same, whatever the client is called. */
 export function clientNameOf({ identity, clientName = '' }: RequestScope): string {
   return identity === undefined ? clientName : '';
@@ -92,7 +90,7 @@ const TOGETHER_MS = 20;
 const EXPECTED_MS = 500;
 
 /** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
-export class SuspendableCall {
+class SuspendableCall {
   readonly controller = new CallController();
   /** Undefined if the first request asked for no progress. */
   readonly onProgress: ProgressListener | undefined;
