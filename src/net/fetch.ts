@@ -212,18 +212,15 @@ function assertConfidential(
   { anyOrigin, isDownload, confidential }: GuardedFetchOptions,
 ): void {
   if (url.protocol === 'https:' || classifyHost(url.hostname).class === 'loopback') return;
-  if (confidential)
-    throw unreachable(
-      `not sent: the credentials would go to ${showUrl(url)} unencrypted`,
-      'use an https:// URL; http:// with credentials is allowed on this machine only',
-      { url: showUrl(url) },
-    );
   const name = Object.keys(own)[0] ?? (headers.authorization === undefined ? undefined : 'authorization');
   const isLogin = anyOrigin === true && isDownload !== true;
-  if (name === undefined && !isLogin) return;
+  if (!confidential && name === undefined && !isLogin) return;
+  const [what, which] = confidential
+    ? ['the credentials', 'credentials']
+    : [name === undefined ? 'the login' : `the header ${name}`, 'headers or a login'];
   throw unreachable(
-    `not sent: ${name === undefined ? 'the login' : `the header ${name}`} would go to ${showUrl(url)} unencrypted`,
-    'use an https:// URL; http:// with headers or a login is allowed on this machine only',
+    `not sent: ${what} would go to ${showUrl(url)} unencrypted`,
+    `use an https:// URL; http:// with ${which} is allowed on this machine only`,
     { url: showUrl(url) },
   );
 }

@@ -7,17 +7,13 @@ import type { CreateFetch, Fetch } from './fetch.js';
 import { addressOf, readMetadata } from './metadata.js';
 
 export interface IntrospectionOptions {
-  readonly settings: IssuerSettings & Required<Pick<IssuerSettings, 'introspection'>>;
-  /** What tokens must be made for. */
+  /** What tokens must be made for, if their issuer has no audience of its own. */
   readonly audience: string;
   /** Expands the reference to the client's secret. Throws if it has no value. */
   readonly expand: (reference: string) => Promise<string>;
   readonly createFetch: CreateFetch;
   readonly debug: (message: string) => void;
 }
-
-/** Asks about a token; `isKnown`: it was valid before. */
-export type Introspect = (token: string, isKnown: boolean) => Promise<Verified | TokenFault>;
 
 const FETCH_MS = 5000;
 const MAX_BYTES = 64 * 1024;
@@ -27,11 +23,16 @@ const BURST = 40;
 const PER_SECOND = 10;
 // A provider that is down is asked once a second.
 const DOWN_MS = 1000;
+// How long a token stays refused without asking again.
+const REFUSED_MS = 10_000;
+const MAX_REFUSED = 1000;
 const UNAVAILABLE: TokenFault = { error: 'unavailable', reason: 'the provider cannot be asked now' };
 
-export function createIntrospection(options: IntrospectionOptions): Introspect {
-  const { settings, createFetch, debug } = options;
-  const { issuer, introspection } = settings;
+/** Creates a function that asks about a token, once at a time; `isKnown`: it was valid before. */
+export function createIntrospection(settings: IssuerSettings, options: IntrospectionOptions) {
+  const { createFetch, debug, audience } = options;
+  const { issuer } = settings;
+  const introspection = settings.introspection!;
   const fetch = createFetch({
     url: introspection.url ?? issuer,
     anyOrigin: true,
@@ -41,34 +42,47 @@ export function createIntrospection(options: IntrospectionOptions): Introspect {
     maxBytes: MAX_BYTES,
   });
   const buckets = { known: createBucket(), other: createBucket() };
+  const refused = new Map<string, { readonly fault: TokenFault; readonly until: number }>();
+  const asking = new Map<string, Promise<Verified | TokenFault>>();
   let endpoint: URL | undefined = introspection.url === undefined ? undefined : new URL(introspection.url);
   let failedAt = Number.NEGATIVE_INFINITY;
-  return async (token, isKnown) => {
+  const askProvider = async (token: string, isKnown: boolean): Promise<Verified | TokenFault> => {
     if (performance.now() - failedAt < DOWN_MS) return UNAVAILABLE;
     if (!buckets[isKnown ? 'known' : 'other']()) return UNAVAILABLE;
     try {
       endpoint ??= addressOf(await readMetadata(issuer, fetch), 'introspection_endpoint', issuer);
-      return readAnswer(await ask(token, endpoint, fetch, options), options);
+      const credentials = [introspection.clientId, await options.expand(introspection.clientSecret)];
+      return readAnswer(await ask(token, endpoint, fetch, credentials), settings, audience);
     } catch (error) {
       failedAt = performance.now();
       debug(`${issuer} cannot be asked about a token: ${(error as Error).message}`);
       return UNAVAILABLE;
     }
   };
+  const askOnce = async (token: string, digest: string, isKnown: boolean): Promise<Verified | TokenFault> => {
+    const found = await askProvider(token, isKnown);
+    asking.delete(digest);
+    if (!('error' in found) || found.error === 'unavailable') return found;
+    refused.delete(digest);
+    refused.set(digest, { fault: found, until: performance.now() + REFUSED_MS });
+    if (refused.size > MAX_REFUSED) refused.delete(refused.keys().next().value!);
+    return found;
+  };
+  return async (token: string, digest: string, isKnown: boolean): Promise<Verified | TokenFault> => {
+    const known = refused.get(digest);
+    if (known !== undefined && known.until > performance.now()) return known.fault;
+    const running = asking.get(digest) ?? askOnce(token, digest, isKnown);
+    asking.set(digest, running);
+    return running;
+  };
 }
 
-async function ask(
-  token: string,
-  endpoint: URL,
-  fetch: Fetch,
-  { settings: { introspection }, expand }: IntrospectionOptions,
-): Promise<Claims> {
-  const { clientId, clientSecret } = introspection;
-  const credentials = [clientId, await expand(clientSecret)].map(encodeURIComponent).join(':');
+async function ask(token: string, endpoint: URL, fetch: Fetch, credentials: readonly string[]): Promise<Claims> {
+  const basic = credentials.map(encodeURIComponent).join(':');
   const response = await fetch(endpoint, {
     method: 'POST',
     headers: {
-      authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+      authorization: `Basic ${Buffer.from(basic).toString('base64')}`,
       accept: 'application/json',
     },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
@@ -83,7 +97,7 @@ async function ask(
 }
 
 // The same checks as of a signed token: a provider knows tokens of many servers.
-function readAnswer(answer: Claims, { settings, audience }: IntrospectionOptions): Verified | TokenFault {
+function readAnswer(answer: Claims, settings: IssuerSettings, audience: string): Verified | TokenFault {
   if (answer.active !== true) return invalid('it is not active');
   const { iss, aud, exp, nbf } = answer;
   if (iss !== undefined && iss !== settings.issuer) return invalid('it is of another issuer');

@@ -7,20 +7,13 @@ import type { IssuerSettings } from '../core/settings.js';
 import { words } from '../core/text.js';
 import { loadCrypto } from '../files/digest.js';
 import { invalid, type TokenFault, type TokenUser, toUser, type Verified } from './claims.js';
-import type { CreateFetch } from './fetch.js';
 import { createIntrospection, type IntrospectionOptions } from './introspection.js';
 import { addressOf, readMetadata } from './metadata.js';
 
 export type VerifyToken = (token: string) => Promise<TokenUser | TokenFault>;
 
-export interface VerifierOptions {
+export interface VerifierOptions extends IntrospectionOptions {
   readonly issuers: readonly IssuerSettings[];
-  /** Of issuers without one of their own. */
-  readonly audience: string;
-  /** Expands references to secrets. */
-  readonly expand: IntrospectionOptions['expand'];
-  readonly createFetch: CreateFetch;
-  readonly debug: (message: string) => void;
 }
 
 type KeyOptions = Pick<VerifierOptions, 'createFetch' | 'debug'>;
@@ -40,20 +33,21 @@ const RETRY_MS = 1000;
 // A verified token is not verified again for a minute.
 const REMEMBER_MS = 60_000;
 const MAX_REMEMBERED = 1000;
-// How long an opaque token stays refused without asking again.
-const REFUSED_MS = 10_000;
 
 /** Creates a function that verifies tokens. It never rejects, and never repeats a token. */
 export function createVerifier(options: VerifierOptions): VerifyToken {
   const { issuers, audience } = options;
-  const providers = new Map(issuers.map((one) => [one.issuer, createProvider(one, audience, options)]));
-  const introspect = createOpaque(options);
+  const providers = new Map<unknown, Provider>(
+    issuers.map((one) => [one.issuer, createProvider(one, audience, options)]),
+  );
+  // Only one issuer has it: the token of one must not be sent to another.
+  const opaque = issuers.find(({ introspection }) => introspection !== undefined);
+  const introspect = opaque && createIntrospection(opaque, options);
   const verified = new Map<string, { readonly found: Verified; readonly until: number }>();
   const verify = async (token: string, digest: string): Promise<Verified | TokenFault> => {
     if (!isSigned(token))
       return introspect?.(token, digest, verified.has(digest)) ?? invalid('opaque tokens are not accepted here');
-    const issuer = issuerOf(token);
-    const provider = issuer === undefined ? undefined : providers.get(issuer);
+    const provider = providers.get(issuerOf(token));
     if (provider === undefined) return invalid('the token is not of an issuer that is configured here');
     return provider(token);
   };
@@ -81,45 +75,15 @@ function toTokenUser({ expires, ...user }: Verified): TokenUser {
   return user;
 }
 
-type Opaque = (token: string, digest: string, isKnown: boolean) => Promise<Verified | TokenFault>;
-
-// Only one issuer has it: the token of one must not be sent to another.
-function createOpaque({ issuers, ...options }: VerifierOptions): Opaque | undefined {
-  const settings = issuers.find(({ introspection }) => introspection !== undefined);
-  if (settings?.introspection === undefined) return undefined;
-  const { introspection } = settings;
-  const introspect = createIntrospection({ ...options, settings: { ...settings, introspection } });
-  const refused = new Map<string, { readonly fault: TokenFault; readonly until: number }>();
-  const asking = new Map<string, Promise<Verified | TokenFault>>();
-  const askOnce = async (token: string, digest: string, isKnown: boolean): Promise<Verified | TokenFault> => {
-    const found = await introspect(token, isKnown);
-    if ('error' in found && found.error !== 'unavailable') {
-      refused.delete(digest);
-      refused.set(digest, { fault: found, until: performance.now() + REFUSED_MS });
-      if (refused.size > MAX_REMEMBERED) refused.delete(refused.keys().next().value!);
-    }
-    return found;
-  };
-  return (token, digest, isKnown) => {
-    const known = refused.get(digest);
-    if (known !== undefined && known.until > performance.now()) return Promise.resolve(known.fault);
-    const running = asking.get(digest) ?? askOnce(token, digest, isKnown).finally(() => asking.delete(digest));
-    asking.set(digest, running);
-    return running;
-  };
-}
-
 // Such a token is never sent to a provider, also if its signature is wrong.
 function isSigned(token: string): boolean {
   const parts = token.split('.');
   return parts.length === 3 && isRecord(decode(parts[0]!));
 }
 
-function createProvider(
-  settings: IssuerSettings,
-  audience: string,
-  options: KeyOptions,
-): (token: string) => Promise<Verified | TokenFault> {
+type Provider = (token: string) => Promise<Verified | TokenFault>;
+
+function createProvider(settings: IssuerSettings, audience: string, options: KeyOptions): Provider {
   const verify = createSignatures(settings, options);
   return async (token) => {
     const found = await verify(token, settings.audience ?? audience);
@@ -201,9 +165,9 @@ function describe(error: unknown, known: new (...args: never[]) => Error): strin
 }
 
 // Not verified yet: only decides whose keys are used.
-function issuerOf(token: string): string | undefined {
+function issuerOf(token: string): unknown {
   const payload = decode(token.split('.')[1] ?? '');
-  return isRecord(payload) && typeof payload.iss === 'string' ? payload.iss : undefined;
+  return isRecord(payload) ? payload.iss : undefined;
 }
 
 function decode(part: string): unknown {
