@@ -9,18 +9,7 @@ import { digestKeyed, loadCrypto } from '../files/digest.js';
 import { readStateFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
 
-export interface FleetKey {
-  /** Names the fleet in Redis: fronts and workers with other keys do not meet. */
-  readonly fleet: string;
-  /** Returns a name that only holders of the key can compute. A rotated key has the names of the first one. */
-  name(...parts: readonly string[]): string;
-  /** Returns secrets that only holders of the key can compute: the one to use, and others that are still accepted. */
-  secrets(purpose: string): readonly string[];
-  /** Encrypts and authenticates a value. It can be opened for the same purpose only. */
-  seal(purpose: string, value: Json): string;
-  /** Returns a sealed value. Throws `integrity` if it was altered, or sealed with another key or for another purpose. */
-  open(purpose: string, sealed: string): Json;
-}
+export type FleetKey = ReturnType<typeof toFleetKey>;
 
 /** A key with the time in which it is used or accepted (FLT-86). */
 interface KeyPeriod {
@@ -138,7 +127,7 @@ function toTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-function toFleetKey({ periods, names }: KeyRing): FleetKey {
+function toFleetKey({ periods, names }: KeyRing) {
   const { createCipheriv, createDecipheriv, randomBytes } = loadCrypto();
   const name = (...parts: readonly string[]): string => digestKeyed(names, ['name', ...parts]);
   // A key for every purpose, so that random nonces do not repeat.
@@ -164,16 +153,21 @@ function toFleetKey({ periods, names }: KeyRing): FleetKey {
     return JSON.parse(text.toString('utf8')) as Json;
   };
   return {
+    /** Names the fleet in Redis: fronts and workers with other keys do not meet. */
     fleet: name('fleet').slice(0, 12),
+    /** Returns a name that only holders of the key can compute. A rotated key has the names of the first one. */
     name,
-    secrets: (purpose) => accepted().map((key) => digestKeyed(key, ['secret', purpose])),
-    seal(purpose, value) {
+    /** Returns secrets that only holders of the key can compute: the one to use, and others that are still accepted. */
+    secrets: (purpose: string): readonly string[] => accepted().map((key) => digestKeyed(key, ['secret', purpose])),
+    /** Encrypts and authenticates a value. It can be opened for the same purpose only. */
+    seal(purpose: string, value: Json): string {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(CIPHER, keyFor(current(), purpose), nonce);
       const text = cipher.update(JSON.stringify(value), 'utf8');
       return Buffer.concat([nonce, text, cipher.final(), cipher.getAuthTag()]).toString('base64');
     },
-    open(purpose, sealed) {
+    /** Returns a sealed value. Throws `integrity` if it was altered, or sealed with another key or for another purpose. */
+    open(purpose: string, sealed: string): Json {
       const bytes = Buffer.from(sealed, 'base64');
       if (bytes.length < NONCE_BYTES + TAG_BYTES) throw notSealed(purpose);
       for (const key of accepted()) {

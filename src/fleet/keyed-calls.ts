@@ -16,12 +16,6 @@ interface CallRecord {
   readonly isGranted: boolean;
 }
 
-export interface ReadRecord {
-  readonly record: CallRecord | undefined;
-  /** As it is stored; empty without one. */
-  readonly sealed: string;
-}
-
 /** How long the result of a call with a key is kept. */
 export const KEYED_MS = 3_600_000;
 const ATTEMPTS = 5;
@@ -58,7 +52,8 @@ export class KeyedCalls {
     call.isFollower = true;
   }
 
-  async read(id: string): Promise<ReadRecord> {
+  /** Reads a record, and how it is stored; empty without one. */
+  async read(id: string): Promise<{ readonly record: CallRecord | undefined; readonly sealed: string }> {
     const sealed = (await this.#link.redis.get(this.#link.names.call(id))) ?? '';
     const record = sealed === '' ? undefined : (this.#link.key.open(`call ${id}`, sealed) as unknown as CallRecord);
     return { record, sealed };

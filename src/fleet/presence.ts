@@ -2,12 +2,11 @@
 
 import type { Redis } from 'ioredis';
 import { orNothing } from '../core/error.js';
-import { isRecord } from '../core/json.js';
-import { matches, strings } from '../core/shape.js';
+import { list, number, object, optional, readShape, string, strings, text } from '../core/shape.js';
 import { begin, type ConnectOptions, connect } from './connection.js';
 import { type FleetNames, type PeerKind, toNames } from './names.js';
 import { type FleetLink, type FleetOptions, newId } from './peer.js';
-import { isWorkerTag } from './tag.js';
+import { TAG } from './tag.js';
 
 /** What a front or worker says about itself. */
 export interface PeerInfo {
@@ -130,34 +129,29 @@ export async function unlessRetyped<T>(answer: Promise<T>, fallback: T): Promise
   }
 }
 
-/** Reads which of these peers are alive. */
-async function readPeers(
-  redis: Redis,
-  names: FleetNames,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, PeerInfo>> {
-  if (ids.length === 0) return new Map();
-  const texts = await redis.mget(ids.map(names.peer));
-  return new Map(texts.flatMap((text, at) => parsePeer(text, ids[at]!)));
-}
-
 // Signs of life are not sealed, so anything may be written there (FLT-73).
-function parsePeer(text: string | null, id: string): [string, PeerInfo][] {
-  const value = orNothing(() => JSON.parse(text ?? 'null') as unknown);
-  if (!isRecord(value) || value.id !== id || !/^(?:front|worker)-[0-9a-f]{8}$/.test(id)) return [];
-  const { host, version, pid, since, tags = [], running = [] } = value;
-  if (typeof host !== 'string' || typeof pid !== 'number' || typeof since !== 'number') return [];
-  if (!matches(strings, tags) || !tags.every(isWorkerTag) || !matches(strings, running)) return [];
-  if (version !== undefined && !isVersion(version)) return [];
-  return [[id, { id, host, ...(version !== undefined && { version }), pid, since, tags, running }]];
-}
-
-function isVersion(value: unknown): value is string {
-  return typeof value === 'string' && /^\d[\w.+-]{0,40}$/.test(value);
-}
+const PEER = object(
+  {
+    id: text('an id', /^(?:front|worker)-[0-9a-f]{8}$/),
+    host: string,
+    version: optional(text('a version', /^\d[\w.+-]{0,40}$/)),
+    pid: number,
+    since: number,
+    tags: optional(list(text('a tag', TAG))),
+    running: optional(strings),
+  },
+  { unknown: 'drop' },
+);
 
 /** Reads all peers of a kind that are alive. */
 export async function listPeers(redis: Redis, names: FleetNames, kind: PeerKind): Promise<readonly PeerInfo[]> {
   const ids = await unlessRetyped(redis.zrange(names.peers(kind), '0', '-1'), []);
-  return [...(await readPeers(redis, names, ids)).values()];
+  const texts = ids.length === 0 ? [] : await redis.mget(ids.map(names.peer));
+  return texts.flatMap((sign, at) => {
+    const { value, faults } = readShape(
+      PEER,
+      orNothing(() => JSON.parse(sign ?? 'null') as unknown),
+    );
+    return value === undefined || faults.length > 0 || value.id !== ids[at] ? [] : [value];
+  });
 }

@@ -8,7 +8,7 @@ import type { Tool } from '../core/tool.js';
 /** The form of a tag, for messages. */
 export const TAG_FORM = 'word of lower-case letters, digits and -';
 
-const TAG = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
+export const TAG = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 
 /** Whether a text is a tag: `gpu`. */
 export function isWorkerTag(text: string): boolean {

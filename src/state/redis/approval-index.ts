@@ -6,15 +6,6 @@ import type { RedisKeyspace } from './keyspace.js';
 /** The field of the index. */
 export const INDEX = 'index';
 
-export interface ReadApprovals {
-  /** The fields that count; a reader changes it. */
-  readonly fields: Map<string, string>;
-  /** The index as it is stored; empty without one. */
-  readonly sealed: string;
-  /** Returns the field and the value of the next index, for the fields that count then. */
-  commit(fields: ReadonlyMap<string, string>): readonly [string, string];
-}
-
 // Consent that might have been used or withdrawn. Questions and refusals may come back.
 const CONSENT = /\.(?:approved|standing)-/;
 
@@ -32,7 +23,8 @@ export function createIndex(keyspace: RedisKeyspace, hash: string) {
     return { version: 0, names: [] };
   };
   return {
-    async read(): Promise<ReadApprovals> {
+    /** Returns the fields that count, the index as it is stored, and what makes the next index. */
+    async read() {
       // Another read may return a newer version meanwhile.
       const before = seen;
       const { [INDEX]: sealed = '', ...stored } = await keyspace.redis.hgetall(hash);
@@ -45,10 +37,11 @@ export function createIndex(keyspace: RedisKeyspace, hash: string) {
       return {
         fields,
         sealed,
-        commit: (after) => [
-          INDEX,
-          keyspace.seal(hash, INDEX, { version: Math.max(before, version) + 1, names: [...after.keys()] }),
-        ],
+        /** Returns the field and the value of the next index, for the fields that count then. */
+        commit(after: ReadonlyMap<string, string>): readonly [string, string] {
+          const next = { version: Math.max(before, version) + 1, names: [...after.keys()] };
+          return [INDEX, keyspace.seal(hash, INDEX, next)];
+        },
       };
     },
   };

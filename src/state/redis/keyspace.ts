@@ -10,59 +10,47 @@ import { toPrefix } from '../../fleet/names.js';
 import { busyIfFull } from '../../fleet/outcome.js';
 
 /** The Redis server of a fleet, as the stores use it. */
-export interface RedisKeyspace {
-  readonly redis: Redis;
-  /** What a person writes after `--fleet`, without a password. */
-  readonly address: string;
-  /** Returns a key of the state of this fleet. */
-  keyOf(...parts: readonly string[]): string;
-  /** Likewise for an id that gives access, which Redis must not see (FLT-78). */
-  hiddenKeyOf(kind: string, id: string): string;
-  /** Seals a value for the key and field that it is stored in: it counts nowhere else. */
-  seal(key: string, field: string, value: Json): string;
-  /** Throws `integrity`. */
-  open(key: string, field: string, sealed: string): Json;
-  /** A secret that all fronts derive from the key of the fleet. */
-  secret(purpose: string): string;
-  /** Likewise those that change with the key: the one to use, and others that are still accepted. */
-  secrets(purpose: string): readonly string[];
-  /** Receives failures that end no call. */
-  warn(message: string): void;
-  /** Remembers a command that no call waits for until it is answered. */
-  track(sent: Promise<unknown>): void;
-  /** Waits for the answers to such commands: before the connection is closed (FLT-64). */
-  flush(): Promise<void>;
-}
+export type RedisKeyspace = ReturnType<typeof createKeyspace>;
 
 export interface RedisKeyspaceOptions {
   readonly redis: Redis;
   readonly key: FleetKey;
   readonly warn: (message: string) => void;
+  /** What a person writes after `--fleet`, without a password. */
   readonly address?: string;
 }
 
-export function createKeyspace({ redis, key, warn, address = 'URL' }: RedisKeyspaceOptions): RedisKeyspace {
+export function createKeyspace({ redis, key, warn, address = 'URL' }: RedisKeyspaceOptions) {
   let warned = '';
   const pending = new Set<Promise<unknown>>();
-  const keyOf: RedisKeyspace['keyOf'] = (...parts) => [toPrefix(key.fleet), 'state', ...parts].join(':');
+  const keyOf = (...parts: readonly string[]): string => [toPrefix(key.fleet), 'state', ...parts].join(':');
   return {
     redis,
     address,
+    /** Returns a key of the state of this fleet. */
     keyOf,
-    hiddenKeyOf: (kind, id) => keyOf(kind, key.name('state', kind, id).slice(0, 32)),
-    seal: (name, field, value) => key.seal(`${name} ${field}`, value),
-    open: (name, field, sealed) => key.open(`${name} ${field}`, sealed),
-    secret: (purpose) => key.name('state', purpose),
+    /** Likewise for an id that gives access, which Redis must not see (FLT-78). */
+    hiddenKeyOf: (kind: string, id: string): string => keyOf(kind, key.name('state', kind, id).slice(0, 32)),
+    /** Seals a value for the key and field that it is stored in: it counts nowhere else. */
+    seal: (name: string, field: string, value: Json): string => key.seal(`${name} ${field}`, value),
+    /** Throws `integrity`. */
+    open: (name: string, field: string, sealed: string): Json => key.open(`${name} ${field}`, sealed),
+    /** A secret that all fronts derive from the key of the fleet. */
+    secret: (purpose: string): string => key.name('state', purpose),
+    /** Likewise those that change with the key: the one to use, and others that are still accepted. */
     secrets: key.secrets,
-    warn(message) {
+    /** Receives failures that end no call. */
+    warn(message: string): void {
       if (message !== warned) warn(message);
       warned = message;
     },
-    track(sent) {
+    /** Remembers a command that no call waits for until it is answered. */
+    track(sent: Promise<unknown>): void {
       const answered: Promise<unknown> = sent.catch(() => {}).finally(() => pending.delete(answered));
       pending.add(answered);
     },
-    async flush() {
+    /** Waits for the answers to such commands: before the connection is closed (FLT-64). */
+    async flush(): Promise<void> {
       const answered = async (): Promise<void> => {
         // An answer may be followed by another command.
         while (pending.size > 0) await Promise.all(pending);

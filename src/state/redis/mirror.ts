@@ -5,14 +5,7 @@ import type { Json } from '../../core/json.js';
 import { subscribe } from '../../fleet/connection.js';
 import { type RedisKeyspace, send } from './keyspace.js';
 
-export interface Mirror {
-  /** Incremented with every change. */
-  readonly version: number;
-  get(field: string): Json | undefined;
-  entries(): Iterable<readonly [string, Json]>;
-  /** Changes the copy at once and Redis soon after. With `ifNew`, a value that another front set before wins. */
-  set(field: string, value: Json, options?: { readonly ifNew?: boolean }): void;
-}
+export type Mirror = Awaited<ReturnType<typeof createMirror>>;
 
 export interface MirrorOptions {
   readonly name: string;
@@ -24,7 +17,7 @@ export interface MirrorOptions {
 }
 
 /** Loads a hash. Values that are not sealed with the key of the fleet are ignored and reported. */
-export async function createMirror(options: MirrorOptions): Promise<Mirror> {
+export async function createMirror(options: MirrorOptions) {
   const { name, keyspace, subscriber, onChange = () => {} } = options;
   const { redis } = keyspace;
   const key = keyspace.keyOf(name);
@@ -59,12 +52,14 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
   await load();
 
   return {
-    get version() {
+    /** Incremented with every change. */
+    get version(): number {
       return version;
     },
-    get: (field) => values.get(field),
-    entries: () => values.entries(),
-    set(field, value, { ifNew = false } = {}) {
+    get: (field: string): Json | undefined => values.get(field),
+    entries: (): Iterable<readonly [string, Json]> => values.entries(),
+    /** Changes the copy at once and Redis soon after. With `ifNew`, a value that another front set before wins. */
+    set(field: string, value: Json, { ifNew = false } = {}): void {
       values.set(field, value);
       version++;
       const sealed = keyspace.seal(key, field, value);

@@ -34,21 +34,18 @@ export function createSharedResults(keyspace: RedisKeyspace, files: ResultFiles)
     }
   };
   const download = async (id: string, session: string): Promise<StoredResult | undefined> => {
-    const key = keyspace.hiddenKeyOf('result', id);
-    const head = await keyspace.redis.hget(key, HEAD);
-    const { owner, size, labels } = head === null ? {} : toHead(keyspace.open(key, HEAD, head));
+    const { owner, size, labels } = toHead(await readField(keyspace, id, HEAD));
     if (owner === undefined || owner !== ownerOf(session)) return undefined;
     const writer = copyResult(files, id, owner);
     try {
       for (let offset = 0; offset < size!; offset += PIECE) {
-        const field = String(offset / PIECE);
-        const piece = await keyspace.redis.hget(key, field);
+        const piece = await readField(keyspace, id, String(offset / PIECE));
         // Expired meanwhile.
-        if (piece === null) {
+        if (piece === undefined) {
           writer.discard();
           return undefined;
         }
-        writer.write(Buffer.from(String(keyspace.open(key, field, piece)), 'base64'));
+        writer.write(Buffer.from(String(piece), 'base64'));
       }
     } catch (error) {
       writer.discard();
@@ -100,10 +97,15 @@ async function adopt(keyspace: RedisKeyspace, files: ResultFiles, id: string, se
   files.adopt(id, session);
   const owner = ownerOf(session);
   const key = keyspace.hiddenKeyOf('result', id);
-  const head = await keyspace.redis.hget(key, HEAD);
-  const old = head === null ? {} : toHead(keyspace.open(key, HEAD, head));
+  const old = toHead(await readField(keyspace, id, HEAD));
   if (old.size === undefined) return;
   await keyspace.redis.eval(REPLACE, 1, key, HEAD, keyspace.seal(key, HEAD, { ...old, owner }));
+}
+
+async function readField(keyspace: RedisKeyspace, id: string, field: string): Promise<Json | undefined> {
+  const key = keyspace.hiddenKeyOf('result', id);
+  const sealed = await keyspace.redis.hget(key, field);
+  return sealed === null ? undefined : keyspace.open(key, field, sealed);
 }
 
 interface Head {

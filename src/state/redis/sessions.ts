@@ -3,6 +3,7 @@
 import type { Redis } from 'ioredis';
 import { isRecord, type Json } from '../../core/json.js';
 import { subscribe } from '../../fleet/connection.js';
+import { newId } from '../../fleet/peer.js';
 import { IDLE_MS, type SharedSessions } from '../../mcp-server/shared-sessions.js';
 import { type RedisKeyspace, reach, send } from './keyspace.js';
 
@@ -13,7 +14,7 @@ const FIELD = 'session';
 export async function createSharedSessions(keyspace: RedisKeyspace, subscriber: Redis): Promise<SharedSessions> {
   const { redis } = keyspace;
   const channel = keyspace.keyOf('sessions');
-  const own = keyspace.secret(`sessions ${process.pid} ${Math.random()}`).slice(0, 16);
+  const own = newId();
   const listeners: ((id: string, message: Json) => void)[] = [];
   const receive = (sealed: string): void => {
     const value = keyspace.open(channel, FIELD, sealed);
