@@ -22,16 +22,17 @@ const OTHER = '_OTHER';
 /** Returns a function that starts to trace and measure a request; it returns undefined while nothing is traced or counted. */
 export function createOperations({ toolbox: { telemetry }, transport, isKnown }: OperationsOptions) {
   // By protocol version and method, of which there are few.
-  const kinds = new Map<string, Map<string, OperationKind>>();
+  const kinds = new Map<string, OperationKind>();
   const kindOf = (version: string, method: string): OperationKind => {
-    const known = kinds.get(version)?.get(method);
+    const key = `${version} ${method}`;
+    const known = kinds.get(key);
     if (known !== undefined) return known;
     const added = createOperationKind('server', method, {
       'mcp.protocol.version': version,
       'network.transport': transport,
       'network.protocol.name': transport === 'tcp' ? 'http' : undefined,
     });
-    kinds.set(version, (kinds.get(version) ?? new Map<string, OperationKind>()).set(method, added));
+    kinds.set(key, added);
     return added;
   };
   return (message: RequestMessage, channel: Channel): Operation | undefined => {

@@ -21,17 +21,15 @@ type Params<Name extends keyof typeof PARAM_SHAPES> = Infer<(typeof PARAM_SHAPES
 
 export function createResourceHandlers(toolbox: Toolbox, serve: InteractiveCalls['serve']) {
   const { resources, prompts } = toolbox.catalog;
-  const listResources = async (isTemplate: boolean, scope: RequestScope) =>
-    (await resources.list({ caller: callerOf(scope) })).filter((one) => one.isTemplate === isTemplate);
+  const list = async (isTemplate: boolean, cursor: string | undefined, scope: RequestScope): Promise<object> => {
+    const all = (await resources.list({ caller: callerOf(scope) })).filter((one) => one.isTemplate === isTemplate);
+    const [member, key] = isTemplate ? ['resourceTemplates', 'uriTemplate'] : ['resources', 'uri'];
+    const listed = all.map(({ uri, fields }) => ({ ...fields, [key]: uri }));
+    return toPage(member, listed, cursor);
+  };
   return {
-    async list({ cursor }: Params<'list'>, scope: RequestScope) {
-      const all = (await listResources(false, scope)).map(({ uri, fields }) => ({ ...fields, uri }));
-      return toPage('resources', all, cursor);
-    },
-    async listTemplates({ cursor }: Params<'list'>, scope: RequestScope) {
-      const all = (await listResources(true, scope)).map(({ uri, fields }) => ({ ...fields, uriTemplate: uri }));
-      return toPage('resourceTemplates', all, cursor);
-    },
+    list: ({ cursor }: Params<'list'>, scope: RequestScope) => list(false, cursor, scope),
+    listTemplates: ({ cursor }: Params<'list'>, scope: RequestScope) => list(true, cursor, scope),
     async read(params: Params<'resource'>, scope: RequestScope) {
       const uri = resolveAppUri(params.uri, scope.meta);
       const run = (options: object) => resources.read(uri, options);

@@ -5,11 +5,11 @@ import type { DoorOptions, Toolbox } from '../core/toolbox.js';
 import type { AutoMode } from '../core/view.js';
 import { ERROR, META, NEWER_VERSION, OLDER_VERSIONS, RpcError, SKILLS, TASKS } from '../net/mcp.js';
 import { showsApps } from './apps.js';
-import { type AutoModes, createAutoModes } from './auto-mode.js';
+import { createAutoModes } from './auto-mode.js';
 import { createToolCalls } from './calls.js';
 import type { Identity } from './identity.js';
 import { createInteractiveCalls } from './interaction.js';
-import { createListings, type Listings } from './live-listing.js';
+import { createListings } from './live-listing.js';
 import { findParamsFault, metaOf, PARAM_SHAPES, type Params, type RequestId, type RequestMessage } from './message.js';
 import { createOperations, endOperation } from './operation.js';
 import { CACHE_HINT, type CacheHint, createPageReader } from './pages.js';
@@ -17,7 +17,7 @@ import { type Channel, callerOf, type RequestScope, toLogListener, toScope } fro
 import { createListen, createResourceHandlers } from './resources.js';
 import type { SharedSessions } from './shared-sessions.js';
 import { createSkillHandlers } from './skills.js';
-import { createTasks, type Tasks, wantsTask } from './tasks.js';
+import { createTasks, wantsTask } from './tasks.js';
 import { assertEnvelope } from './version.js';
 
 /** Options of an MCP server. */
@@ -42,18 +42,7 @@ export interface Answer {
   readonly code?: number;
 }
 
-export interface McpServer {
-  readonly listings: Listings;
-  readonly modes: AutoModes;
-  /** Undefined in a fleet, whose servers keep nothing in memory (FLT-76). */
-  readonly tasks: Tasks | undefined;
-  /** Answers a request. Resolves to undefined if it was cancelled, which gets no response. Never rejects. */
-  answer(message: RequestMessage, channel: Channel): Promise<Answer | undefined>;
-  /** Fails questions that no client can answer any more, and cancels calls that wait for approval. */
-  abandonQuestions(): void;
-  /** Ends subscriptions with their result, and suspended calls and tasks. */
-  close(): void;
-}
+export type McpServer = ReturnType<typeof createMcpServer>;
 
 /** What a handler returns: a result, or its JSON. */
 type Result = object | Buffer;
@@ -78,7 +67,7 @@ const WITH_INVALID_PARAMS: readonly string[] = [
 // Before these nobody can miss a change.
 const FIRST_METHODS: readonly string[] = ['initialize', 'ping', 'server/discover'];
 
-export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): McpServer {
+export function createMcpServer(toolbox: Toolbox, options: McpServerOptions) {
   const listings = createListings(toolbox, options.onError);
   const modes = createAutoModes(options.shared);
   const interactive = createInteractiveCalls(options);
@@ -184,7 +173,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
     transport: options.transport,
     isKnown: (name) => Object.hasOwn(methods, name),
   });
-  const answer: McpServer['answer'] = async (message, channel) => {
+  const answer = async (message: RequestMessage, channel: Channel): Promise<Answer | undefined> => {
     const { id, method: name, params = {} } = message;
     const { client, isNewer } = channel;
     const request = client.begin(id);
@@ -206,13 +195,17 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions): Mc
   return {
     listings,
     modes,
+    /** Undefined in a fleet, whose servers keep nothing in memory (FLT-76). */
     tasks,
+    /** Answers a request. Resolves to undefined if it was cancelled, which gets no response. Never rejects. */
     answer,
-    abandonQuestions() {
+    /** Fails questions that no client can answer any more, and cancels calls that wait for approval. */
+    abandonQuestions(): void {
       interactive.abandonQuestions();
       tasks?.abandonQuestions();
     },
-    close() {
+    /** Ends subscriptions with their result, and suspended calls and tasks. */
+    close(): void {
       listeners.close();
       listings.close();
       interactive.close();

@@ -1,8 +1,7 @@
 // One HTTP session of the older protocol version: its requests and its streams.
 
 import type { Json } from '../core/json.js';
-import { matches, object, optional, string, table } from '../core/shape.js';
-import type { AutoMode } from '../core/view.js';
+import { type Infer, matches, object, oneOf, optional, string, table } from '../core/shape.js';
 import { ERROR, OLDER_VERSIONS } from '../net/mcp.js';
 import { type Exchange, type Headers, respondError } from './exchange.js';
 import type { ListChange } from './live-listing.js';
@@ -10,7 +9,6 @@ import {
   isRequest,
   type Message,
   PARAM_SHAPES,
-  type Params,
   type RequestId,
   type RequestMessage,
   toNotification,
@@ -34,23 +32,25 @@ const BATCH_VERSION = '2025-03-26';
 // Requests and cancellations that are remembered of a session.
 const MAX_IDS = 1000;
 
-const STORED = object({ owner: string, user: optional(string), initialized: table }, { unknown: 'drop' });
+const STORED = object(
+  {
+    owner: string,
+    /** The user whom it belongs to, if there is a login. */
+    user: optional(string),
+    /** Parameters of `initialize`. */
+    initialized: table,
+    logLevel: optional(string),
+    /** What mode `auto` is for it. */
+    autoMode: optional(oneOf('all', 'search')),
+  },
+  { unknown: 'drop' },
+);
+
+type StoredSession = Infer<typeof STORED>;
 
 /** Whether a value of the fleet is a session. */
-export function isStored(value: unknown): value is Omit<StoredSession, 'id'> {
+export function isStored(value: unknown): value is StoredSession {
   return matches(STORED, value);
-}
-
-export interface StoredSession {
-  readonly id: string;
-  readonly owner: string;
-  /** The user whom it belongs to, if there is a login. */
-  readonly user?: string | undefined;
-  /** Parameters of `initialize`. */
-  readonly initialized: Params;
-  readonly logLevel?: string;
-  /** What mode `auto` is for it. */
-  readonly autoMode?: AutoMode;
 }
 
 /** One client of the older version. */
@@ -71,8 +71,7 @@ export class Session {
   readonly #cancelled = new Set<RequestId>();
   #savedAt = performance.now();
 
-  constructor(options: SessionsOptions, stored: StoredSession) {
-    const { id, owner, user, initialized, logLevel, autoMode } = stored;
+  constructor(options: SessionsOptions, id: string, { owner, user, initialized, logLevel, autoMode }: StoredSession) {
     this.id = id;
     this.user = user;
     this.#options = options;

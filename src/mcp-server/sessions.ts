@@ -24,12 +24,8 @@ export function createSessions(options: SessionsOptions) {
     const user = identityKey(exchange.identity);
     if (!makeRoom(user)) return respondError(exchange, 503, 'too many sessions with running requests; try again later');
     const initialized = message.params!;
-    const session = new Session(options, {
-      id: loadCrypto().randomUUID(),
-      owner: `session ${loadCrypto().randomUUID()}`,
-      user,
-      initialized,
-    });
+    const owner = `session ${loadCrypto().randomUUID()}`;
+    const session = new Session(options, loadCrypto().randomUUID(), { owner, user, initialized });
     sessions.set(session.id, session);
     if (shared !== undefined && !(await isReached(exchange, () => shared.save(session.id, session.stored)))) return;
     session.receive(exchange, [message]);
@@ -38,7 +34,7 @@ export function createSessions(options: SessionsOptions) {
     const stored: unknown = await shared!.load(id);
     // Another request of the session may have been faster.
     if (sessions.has(id) || !isStored(stored) || !makeRoom(stored.user)) return;
-    sessions.set(id, new Session(options, { ...stored, id }));
+    sessions.set(id, new Session(options, id, stored));
   };
   const use = async (exchange: Exchange, body: unknown, id: string): Promise<void> => {
     const session = sessions.get(id);

@@ -12,8 +12,6 @@ import { Task } from './task.js';
 /** Runs a call to its end; questions go through the scope. */
 type CallNow = (params: Params, scope: RequestScope) => Promise<object>;
 
-export type Tasks = ReturnType<typeof createTasks>;
-
 // A call of the newer version that takes longer becomes a task.
 const TASK_AFTER_MS = 2000;
 const DEFAULT_TTL_MS = 60 * 60_000;
