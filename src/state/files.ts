@@ -1,15 +1,33 @@
-// The state of one machine, in files of the wield home.
+// The state that calls share: on one machine in files of the wield home, in a fleet in Redis.
 
 import { join } from 'node:path';
-import { createAuditLog } from '../audit/log.js';
+import { type AuditLog, createAuditLog } from '../audit/log.js';
+import type { AuditSink } from '../audit/sinks.js';
 import { createResultFiles, type ResultFiles } from '../context/store/results.js';
+import type { Approvals } from '../core/approval.js';
+import type { LabelAdmin, SessionLabels } from '../core/label.js';
 import type { World } from '../core/snapshot.js';
-import { createApprovalStore, type LocalApprovals } from '../policy/approvals.js';
-import { createPinStore } from '../policy/pins.js';
+import type { ResultStore } from '../core/store.js';
+import { type ApprovalAdmin, createApprovalStore, type LocalApprovals } from '../policy/approvals.js';
+import { createPinStore, type PinStore } from '../policy/pins.js';
 import { createSessionLabels } from '../policy/session-labels.js';
-import { createLimiter } from '../runtime/limiter.js';
-import { createListingFiles } from '../upstream/catalog/listing-file.js';
-import type { State } from './state.js';
+import { createLimiter, type Limiter } from '../runtime/limiter.js';
+import { createListingFiles, type ListingFiles } from '../upstream/catalog/listing-file.js';
+
+/** One store for everything that outlives a call. What a local call needs is synchronous: it waits for no promise. */
+export interface State {
+  readonly pins: PinStore;
+  readonly results: ResultStore;
+  /** Lines of the audit log of this machine. */
+  readonly audit: AuditLog;
+  readonly auditSinks: readonly AuditSink[];
+  /** Tool lists of upstream servers. */
+  readonly listings: ListingFiles;
+  readonly limiter: Limiter;
+  readonly approvals: Approvals & ApprovalAdmin;
+  /** What sessions have read (FLW-5). */
+  readonly labels: SessionLabels & LabelAdmin;
+}
 
 export interface FileStateOptions {
   readonly wieldHome: string;

@@ -7,7 +7,7 @@ import type { Plan } from '../../src/core/plan.js';
 import { DEFAULT_SETTINGS } from '../../src/core/settings.js';
 import type { Tool } from '../../src/core/tool.js';
 import { idOf, toRecord } from '../../src/policy/binding.js';
-import type { State } from '../../src/state/state.js';
+import type { State } from '../../src/state/files.js';
 import { patience } from '../support/patience.js';
 import { specIf } from '../support/spec.js';
 

@@ -3,8 +3,7 @@
 import type { Redis } from 'ioredis';
 import type { FleetKey } from '../../fleet/key.js';
 import type { SharedSessions } from '../../mcp-server/shared-sessions.js';
-import type { FileState, SharedState } from '../files.js';
-import type { State } from '../state.js';
+import type { FileState, SharedState, State } from '../files.js';
 import { createSharedApprovals } from './approvals.js';
 import { createAuditStream } from './audit.js';
 import { createKeyspace, type RedisKeyspace } from './keyspace.js';
