@@ -25,8 +25,6 @@ export interface FleetAddress {
 export interface ConnectOptions {
   /** Shown by `CLIENT LIST`. */
   readonly name: string;
-  /** How long the first attempt may take. */
-  readonly timeoutMs?: number;
   /** A connection is closed and opened again if the server does not answer a command for so long. */
   readonly silenceMs?: number;
   /** Commands fail at once while the connection is lost, instead of waiting for it. */
@@ -36,6 +34,7 @@ export interface ConnectOptions {
 }
 
 const PASSWORD = 'WIELD_FLEET_PASSWORD';
+// How long the first attempt may take.
 const FIRST_ATTEMPT_MS = 5000;
 const SILENCE_MS = 2000;
 const MAX_PAUSE_MS = 300;
@@ -78,19 +77,13 @@ export function parseFleetAddress(text: string, env: Readonly<Record<string, str
 
 /** Opens a connection, which reconnects until it is closed. Throws `unavailable` if the first attempt fails. */
 export async function connect(address: FleetAddress, settings: ConnectOptions): Promise<Redis> {
-  const {
-    name,
-    timeoutMs = FIRST_ATTEMPT_MS,
-    silenceMs = SILENCE_MS,
-    failsFast = false,
-    onError = () => {},
-  } = settings;
+  const { name, silenceMs = SILENCE_MS, failsFast = false, onError = () => {} } = settings;
   const { Redis: Client } = loadLibrary<typeof import('ioredis')>('ioredis');
   const client = new Client({
     ...address.options,
     connectionName: `wield-${name}`,
     lazyConnect: true,
-    connectTimeout: timeoutMs,
+    connectTimeout: FIRST_ATTEMPT_MS,
     socketTimeout: silenceMs,
     maxRetriesPerRequest: failsFast ? 0 : null,
     enableOfflineQueue: !failsFast,
@@ -106,7 +99,7 @@ export async function connect(address: FleetAddress, settings: ConnectOptions): 
   });
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(last ?? new Error('no answer')), timeoutMs);
+    timer = setTimeout(() => reject(last ?? new Error('no answer')), FIRST_ATTEMPT_MS);
   });
   try {
     await Promise.race([client.connect().then(() => client.ping()), late]);

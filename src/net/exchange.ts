@@ -32,8 +32,9 @@ export interface ExchangeRequest {
 export function exchange(ask: ExchangeRequest): Promise<IncomingMessage> {
   const { url, signal, route } = ask;
   const { proxy } = route;
-  const refusal = findHostRefusal(url, ask.reach);
-  if (refusal !== undefined) return Promise.reject(refusal);
+  // Names are checked again by their addresses.
+  const found = classifyHost(url.hostname);
+  if (!isWithinReach(found.class, ask.reach)) return Promise.reject(refuse(url, found));
   return new Promise((resolve, reject) => {
     const options = toOptions(ask);
     const sent = loadHttp(options.protocol).request(options);
@@ -92,12 +93,6 @@ function toOptions(ask: ExchangeRequest): Options {
     // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could turn it off.
     rejectUnauthorized: true,
   };
-}
-
-/** Returns an error for a host that is not allowed; names are checked again by their addresses. */
-function findHostRefusal(url: URL, reach: Reach): ToolError | undefined {
-  const found = classifyHost(url.hostname);
-  return isWithinReach(found.class, reach) ? undefined : refuse(url, found);
 }
 
 // Checks the address that is connected to, so that DNS rebinding has no effect.
