@@ -2,6 +2,7 @@
 
 import { createTurns } from '../core/async.js';
 import { isRecord, type JsonObject } from '../core/json.js';
+import type { SkillOffer } from '../core/resource.js';
 import type { Infer } from '../core/shape.js';
 import { isSkillEntry, MAIN_FILE } from '../core/skill-entry.js';
 import { quoteOutside } from '../core/text.js';
@@ -17,25 +18,22 @@ const DIRECTORY = 'inode/directory';
 const TYPES: Readonly<Record<string, string>> = { md: 'text/markdown', json: 'application/json', html: 'text/html' };
 
 export function createSkillHandlers({ catalog }: Toolbox) {
-  const list = async (scope: RequestScope) => {
-    const offers = await catalog.skills.list({ caller: callerOf(scope) });
-    return offers.map(({ uri, describe }) => ({ uri, describe: () => describeValid(uri, describe()) }));
-  };
+  const list = (scope: RequestScope) => catalog.skills.list({ caller: callerOf(scope) });
   return {
     async list({ cursor }: Params<'list'>, scope: RequestScope): Promise<object> {
       const turn = createTurns();
       const skills: JsonObject[] = [];
-      for (const { uri, describe } of await list(scope)) {
+      for (const offer of await list(scope)) {
         await turn();
-        const fields = describe();
-        if (fields !== undefined) skills.push({ ...fields, uri });
+        skills.push(...describe(offer));
       }
       return toPage('skills', skills, cursor);
     },
     async get({ uri }: Params<'resource'>, scope: RequestScope): Promise<object> {
-      const fields = (await list(scope)).find((skill) => skill.uri === uri)?.describe();
-      if (fields === undefined) throw unknown(`No skill is served at ${quoteOutside(uri, 300)}`);
-      return { skill: { ...fields, uri } };
+      const offers = await list(scope);
+      const [skill] = offers.filter((offer) => offer.uri === uri).flatMap(describe);
+      if (skill === undefined) throw unknown(`No skill is served at ${quoteOutside(uri, 300)}`);
+      return { skill };
     },
     /** Lists the files and directories directly in a directory of a skill. */
     async readDirectory({ uri, cursor }: Params<'directory'>, scope: RequestScope): Promise<object> {
@@ -43,7 +41,7 @@ export function createSkillHandlers({ catalog }: Toolbox) {
       for (const skill of await list(scope)) {
         const root = skill.uri.slice(0, -MAIN_FILE.length);
         if (uri !== root && !uri.startsWith(`${root}/`) && !root.startsWith(`${uri}/`)) continue;
-        for (const file of filesOf(skill.uri, skill.describe())) {
+        for (const file of describe(skill).flatMap(filesOf)) {
           if (!file.startsWith(`${uri}/`)) continue;
           const [name = '', ...below] = file.slice(uri.length + 1).split('/');
           children.set(name, toChild(`${uri}/${name}`, name, below.length > 0));
@@ -55,14 +53,15 @@ export function createSkillHandlers({ catalog }: Toolbox) {
   };
 }
 
-function describeValid(uri: string, fields: JsonObject | undefined): JsonObject | undefined {
-  return fields !== undefined && isSkillEntry(uri, fields) ? fields : undefined;
+// Returns the fields of a skill, if they are valid.
+function describe({ uri, describe }: SkillOffer): JsonObject[] {
+  const fields = describe();
+  return fields !== undefined && isSkillEntry(uri, fields) ? [{ ...fields, uri }] : [];
 }
 
 // A skill whose files change with every read lists none of them.
-function filesOf(uri: string, fields: JsonObject | undefined): string[] {
-  const resources = fields?.resources;
-  if (!Array.isArray(resources)) return fields === undefined ? [] : [uri];
+function filesOf({ uri, resources }: JsonObject): string[] {
+  if (!Array.isArray(resources)) return [String(uri)];
   return resources.flatMap((entry) => (isRecord(entry) && typeof entry.uri === 'string' ? [entry.uri] : []));
 }
 
