@@ -14,14 +14,13 @@ const SKEW_SECONDS = 60;
 
 /** `shared` returns the keys of all servers of a fleet; without it only this process accepts its states. */
 export function createRequestStates(ttlSeconds: number, shared?: () => readonly string[]) {
-  let own: readonly Buffer[] | undefined;
-  const keys: () => readonly (string | Buffer)[] =
-    shared ??
-    (() => {
-      own ??= [loadCrypto().randomBytes(32)];
-      return own;
-    });
-  const tagOf = (body: string, key: string | Buffer): Buffer =>
+  let own: readonly string[] | undefined;
+  const keys = (): readonly string[] => {
+    if (shared !== undefined) return shared();
+    own ??= [loadCrypto().randomBytes(32).toString('hex')];
+    return own;
+  };
+  const tagOf = (body: string, key: string): Buffer =>
     Buffer.from(loadCrypto().createHmac('sha256', key).update(`${PREFIX}.${body}`).digest('base64url'));
   const isTag = (tag: Buffer, expected: Buffer): boolean =>
     tag.length === expected.length && loadCrypto().timingSafeEqual(tag, expected);

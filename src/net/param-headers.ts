@@ -1,5 +1,6 @@
 // Parameters that are repeated in HTTP headers: `x-mcp-header` in an input schema, and their values in a request.
 
+import { orNothing } from '../core/error.js';
 import { isRecord, type Json } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
 
@@ -100,8 +101,7 @@ function valueAt(input: unknown, path: readonly string[]): Json | undefined {
 // What HTTP would change, and what looks encoded, is encoded.
 function encode(text: string): string {
   if (/^[\t\x20-\x7e]+$/.test(text) && text === text.trim() && !/^=\?base64\?.*\?=$/.test(text)) return text;
-  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte));
-  return `=?base64?${btoa(bytes.join(''))}?=`;
+  return `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }
 
 const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/;
@@ -111,10 +111,5 @@ export function decodeHeader(sent: string): string | undefined {
   if (!sent.startsWith('=?base64?') || !sent.endsWith('?=')) return sent;
   const base64 = ENCODED.exec(sent)?.[1];
   if (base64 === undefined) return undefined;
-  try {
-    const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return orNothing(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64')));
 }
