@@ -196,12 +196,10 @@ async function answerNewer(server: McpServer, exchange: Exchange, message: Reque
   const responder = new Responder(exchange, INDEPENDENT);
   const send = (text: string): void => responder.send(text);
   // This version has no sessions: all clients of a user, or all with access, share one.
-  const { identity, address } = exchange;
-  const client = new Client(sessionOf(identity), send, false);
+  const client = new Client(sessionOf(exchange.identity), send, false);
   // A client cancels its request by closing the response.
   exchange.onDisconnect(() => client.close());
-  const mayConsent = (): Promise<boolean> => exchange.mayConsent();
-  const answer = await server.answer(message, { client, identity, address, isNewer: true, send, mayConsent });
+  const answer = await server.answer(message, { client, exchange, isNewer: true, send });
   if (answer === undefined) responder.end();
   else responder.answer(answer.parts, STATUSES.get(answer.code) ?? 200);
 }

@@ -75,9 +75,10 @@ export function createInteractiveCalls({ ready, shared }: InteractionOptions) {
     const { scope } = call;
     const whom = whomOf(scope);
     // A result can only be sent on the connection of its request, so questions end with it.
-    const disconnected = scope.disconnected?.();
+    const disconnected = new AbortController();
+    scope.exchange?.onDisconnect(() => disconnected.abort());
     const send: SendRequest = async (asked, until, key) => {
-      const signal = disconnected === undefined ? until : AbortSignal.any([until, disconnected]);
+      const signal = AbortSignal.any([until, disconnected.signal]);
       signal.throwIfAborted();
       return scope.request(withId(asked, key), signal);
     };

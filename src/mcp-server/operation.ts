@@ -64,12 +64,12 @@ function versionOf({ method, params }: RequestMessage, { client, isNewer }: Chan
   return typeof asked === 'string' && OLDER_VERSIONS.includes(asked) ? asked : OLDER_VERSIONS[0]!;
 }
 
-function toAttributes({ id, method, params }: RequestMessage, { client, address }: Channel) {
+function toAttributes({ id, method, params }: RequestMessage, { client, exchange }: Channel) {
   const uri = method.startsWith('resources/') && typeof params?.uri === 'string' ? params.uri : undefined;
   return {
     'jsonrpc.request.id': typeof id === 'number' ? String(id) : quoteOutside(id, MAX_ID),
     'mcp.session.id': client.sessionId,
-    'client.address': address,
+    'client.address': exchange?.address,
     'mcp.resource.uri': uri && quoteOutside(uri, MAX_URI),
   };
 }

@@ -13,7 +13,8 @@ import { loadCrypto } from '../files/digest.js';
 import { META } from '../net/mcp.js';
 import { showsApps } from './apps.js';
 import { ClientRequests, type InputAnswer, type InputRequest } from './client-requests.js';
-import { type Identity, toCaller } from './identity.js';
+import type { Exchange } from './exchange.js';
+import { toCaller } from './identity.js';
 import { LOG_LEVELS, metaOf, type Params, type RequestId, type RequestMessage, toNotification } from './message.js';
 
 /**
@@ -170,17 +171,11 @@ export class Subscriptions {
 /** How a request came, and how messages that belong to it are sent. */
 export interface Channel {
   readonly client: Client;
-  /** Who is logged in. */
-  readonly identity?: Identity | undefined;
-  /** The address of the client, over HTTP. */
-  readonly address?: string | undefined;
+  /** Over HTTP. */
+  readonly exchange?: Exchange | undefined;
   readonly isNewer: boolean;
-  /** Returns a signal that is aborted when the connection ends that alone can carry the result. */
-  disconnected?(): AbortSignal;
   /** Sends a message as part of the request. */
   send(text: string): void;
-  /** Whether consent can be taken from the client; true if absent. */
-  mayConsent?(): Promise<boolean>;
 }
 
 /** What handlers know about a request, and how they send messages meanwhile. */
@@ -198,7 +193,7 @@ export function toScope(
   { controller }: RunningRequest,
   operation: Operation | undefined,
 ) {
-  const { client, identity, address, isNewer, disconnected } = channel;
+  const { client, exchange, isNewer } = channel;
   const meta = metaOf(params);
   const info = isNewer ? meta?.[META.client] : client.initialized?.clientInfo;
   const logLevel = isNewer ? (meta?.[META.logLevel] as string | undefined) : client.logLevel;
@@ -208,8 +203,9 @@ export function toScope(
   return {
     id,
     client,
-    identity,
-    address,
+    identity: exchange?.identity,
+    address: exchange?.address,
+    exchange,
     isNewer,
     /** What the client says it supports. */
     capabilities: isNewer ? meta?.[META.capabilities] : client.initialized?.capabilities,
@@ -217,7 +213,6 @@ export function toScope(
     meta,
     /** Aborted when the client cancels the request, or the time of its call is over. */
     controller,
-    disconnected,
     operation,
     /** State that a server signed, and the answers that came with it. */
     requestState: params?.requestState,
@@ -235,7 +230,8 @@ export function toScope(
       if (isNewer) throw new Error('this protocol version has no requests of the server');
       return client.requests.request(request, until, (text) => channel.send(text));
     },
-    mayConsent: async (): Promise<boolean> => (await channel.mayConsent?.()) ?? true,
+    /** Whether consent can be taken from the client. */
+    mayConsent: async (): Promise<boolean> => (await exchange?.mayConsent()) ?? true,
   };
 }
 

@@ -181,7 +181,7 @@ export function createMcpServer(toolbox: Toolbox, options: McpServerOptions) {
     let answer: Answer | undefined;
     try {
       const { handle, cache } = findMethod(message, isNewer);
-      if (!FIRST_METHODS.includes(name)) listings.watch(channel.identity);
+      if (!FIRST_METHODS.includes(name)) listings.watch(channel.exchange?.identity);
       const result = await handle(params, toScope(message, channel, request, operation));
       answer = answered(id, isNewer && !(result instanceof Buffer) ? stamp(result, info, cache) : result);
     } catch (thrown) {

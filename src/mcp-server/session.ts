@@ -191,16 +191,9 @@ export class Session {
     this.#responders.set(id, responder);
     const answering = this.#options.server.answer(message, {
       client: this.#client,
-      identity: exchange.identity,
-      address: exchange.address,
+      exchange,
       isNewer: false,
-      disconnected() {
-        const controller = new AbortController();
-        exchange.onDisconnect(() => controller.abort());
-        return controller.signal;
-      },
       send: (text) => responder.send(text),
-      mayConsent: () => exchange.mayConsent(),
     });
     if (this.#cancelled.delete(id))
       this.take({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });

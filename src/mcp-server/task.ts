@@ -199,7 +199,7 @@ export class Task {
         return isHandedOut();
       },
       controller: this.#controller,
-      disconnected: undefined,
+      exchange: undefined,
       mayConsent: async () => true,
       // Sent with the response, and so not by a task.
       notify: (method, params) => void (isHandedOut() || scope.notify(method, params)),
