@@ -89,7 +89,7 @@ const TOGETHER_MS = 20;
 // How long a request waits for others of the same time: deciding on one may load code, or ask the user.
 const EXPECTED_MS = 500;
 
-/** Replaces the signal and progress of the first request, since a resumed call belongs to another one. */
+/** A call with a signal and progress of its own, since it is resumed by another request than the one that started it. */
 class SuspendableCall {
   readonly controller = new CallController();
   /** Undefined if the first request asked for no progress. */
