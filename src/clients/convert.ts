@@ -7,7 +7,6 @@ import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
 import { mapTexts, type TextPosition } from '../upstream/entries/fields.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';
-import { moveContainerSecrets } from './container.js';
 import { createDraft, type Draft } from './read-entry.js';
 import { convertUrl, findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
 
@@ -197,4 +196,31 @@ function toVariable(of: string, input: string): string {
   if (/^[A-Z_][A-Z0-9_]*$/.test(of)) return of;
   const name = input.toUpperCase().replace(/[^A-Z0-9]+/g, '_');
   return /^[A-Z_]/.test(name) ? name : `INPUT_${name}`;
+}
+
+const CONTAINER = /^(?:.*[\\/])?(?:docker|podman|nerdctl)(?:\.exe)?$/i;
+const SWITCH =
+  /^(?:-[itdPq]+|--(?:rm|interactive|tty|detach|init|privileged|read-only|publish-all|quiet|no-healthcheck|oom-kill-disable|sig-proxy|replace))$/;
+
+// Moves secrets of `docker run -e NAME=value` to variables of the server, which `-e NAME` passes on. What follows the image
+// belongs to the program in the container.
+function moveContainerSecrets(draft: Draft): void {
+  if (draft.command === undefined || !CONTAINER.test(draft.command)) return;
+  const start = draft.args.findIndex((argument) => /^(?:run|create|exec)$/.test(argument)) + 1;
+  if (start === 0) return;
+  const args = [...draft.args];
+  for (let at = start; at < args.length && args[at]!.startsWith('-'); at++) {
+    const option = args[at]!;
+    const [, joined, text] = /^(-e=?|--env=)(.+)$/s.exec(option) ?? [];
+    const takesNext = joined === undefined && !SWITCH.test(option) && !/^--[^=]+=/.test(option);
+    if (takesNext) at++;
+    if (joined === undefined && option !== '-e' && option !== '--env') continue;
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text ?? args[at] ?? '') ?? [];
+    if (name === undefined || value === undefined || value === '') continue;
+    if (!isSensitiveName(name) && !isSecret(name, value) && !value.includes('${')) continue;
+    draft.env[name] = value;
+    args[at] = joined === undefined ? name : joined.startsWith('--') ? `--env=${name}` : `-e${name}`;
+    draft.notes.push(`${name}: passed in a variable of the server, not in its command line`);
+  }
+  draft.args = args;
 }
