@@ -49,21 +49,22 @@ export function isOwnEntry(client: Client, entry: unknown): boolean {
   return draft.command !== undefined && isOwnServer(draft.command, draft.args);
 }
 
-export function planConnect(
-  client: Client,
-  { path: named, scope, tables }: ClientFile,
-  server: OwnServer,
-  store: RecordStore,
-): ConnectPlan {
+// Finds an entry of a client, with the records of its changes.
+function findEntry(client: Client, { path: named, scope, tables }: ClientFile, name: string, store: RecordStore) {
   const file = readConfig(named, client.form, `fix the file, or edit it by hand: wield connect ${client.id} --print`);
-  const path = [...tables(file.document)[0]!, server.name];
+  const path = [...tables(file.document)[0]!, name];
   const current = valueAt(file.document, path);
-  const entry = client.toEntry(server);
   const base = { file, scope, path, current: toPlain(current ?? null), replaces: false, altered: false };
+  return { base, current, earlier: store.find(file.real, path) };
+}
+
+export function planConnect(client: Client, from: ClientFile, server: OwnServer, store: RecordStore): ConnectPlan {
+  const { base, current, earlier } = findEntry(client, from, server.name, store);
+  const { file, path } = base;
+  const entry = client.toEntry(server);
   if (isDeepStrictEqual(base.current, toPlain(entry)))
-    return { ...base, after: file.text, changed: false, records: store.find(file.real, path) };
+    return { ...base, after: file.text, changed: false, records: earlier };
   const after = editConfig(file, client.form, path, entry);
-  const earlier = store.find(file.real, path);
   const record: ConnectRecord = {
     client: client.id,
     file: file.real,
@@ -85,17 +86,10 @@ export function planConnect(
   };
 }
 
-export function planUndo(
-  client: Client,
-  { path: named, scope, tables }: ClientFile,
-  name: string,
-  store: RecordStore,
-): ConnectPlan {
-  const file = readConfig(named, client.form, `fix the file, or edit it by hand: wield connect ${client.id} --print`);
-  const path = [...tables(file.document)[0]!, name];
-  const current = valueAt(file.document, path);
-  const earlier = store.find(file.real, path);
-  const base = { file, scope, path, current: toPlain(current ?? null), replaces: false, altered: false, records: [] };
+export function planUndo(client: Client, from: ClientFile, name: string, store: RecordStore): ConnectPlan {
+  const { base: found, current, earlier } = findEntry(client, from, name, store);
+  const { file, path } = found;
+  const base = { ...found, records: [] };
   if (current === undefined) return { ...base, after: file.text, changed: false };
   const last = earlier.at(-1);
   if (last === undefined) {
@@ -127,19 +121,8 @@ export async function applyPlan(plan: ConnectPlan, store: RecordStore): Promise<
 
 /** Returns the diff of a plan without context lines. */
 export function diffOf({ file, after }: Pick<ConnectPlan, 'file' | 'after'>): string[] {
-  const lines = (text: string): string[] => (text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/));
-  const from = lines(file.text ?? '');
-  const to = lines(after ?? '');
-  let start = 0;
-  while (start < from.length && start < to.length && from[start] === to[start]) start++;
-  let end = 0;
-  while (end < from.length - start && end < to.length - start && from.at(-1 - end) === to.at(-1 - end)) end++;
-  const part = (all: string[]): string =>
-    all
-      .slice(start, all.length - end)
-      .map((line) => `${line}\n`)
-      .join('');
-  return lineDiff(part(from), part(to));
+  const [from, to] = [file.text, after].map((text) => (text ?? '').replaceAll('\r\n', '\n')) as [string, string];
+  return lineDiff(from, to).filter((line) => !line.startsWith('  '));
 }
 
 function findSplice(before: string, after: string): Pick<ConnectRecord, 'offset' | 'removed' | 'inserted'> {

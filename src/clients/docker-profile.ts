@@ -1,6 +1,6 @@
 // Reads an exported profile of Docker's MCP gateway (`docker mcp profile export`): its servers as entries of `mcpServers`.
 
-import { isRecord, type JsonObject } from '../core/json.js';
+import { isRecord, type JsonObject, mapValues } from '../core/json.js';
 
 /** Whether a document is such a profile. */
 export function isDockerProfile(document: unknown): document is { readonly servers: readonly unknown[] } {
@@ -45,7 +45,7 @@ function toEntry({
   if (type === 'remote' || (typeof url === 'string' && described.type === 'remote')) {
     const headers = isRecord(remote.headers) ? remote.headers : {};
     const isSse = remote.transport_type === 'sse' || remote.url === undefined;
-    return [name, { type: isSse ? 'sse' : 'http', url: fill(url), headers: mapTexts(headers, fill), ...allowed }];
+    return [name, { type: isSse ? 'sse' : 'http', url: fill(url), headers: mapValues(headers, fill), ...allowed }];
   }
   if (described.type === 'poci') return unusable('its tools are containers of their own, not a server');
   const env = Object.fromEntries(listOf(described.env).map((one) => [String(one.name), fill(one.value)]));
@@ -54,10 +54,10 @@ function toEntry({
     ...['run', '-i', '--rm', '--init'],
     ...(described.disableNetwork === true ? ['--network', 'none'] : []),
     ...(typeof described.user === 'string' && described.user !== '' ? ['-u', fill(described.user)] : []),
-    ...listOfTexts(described.volumes).flatMap((volume) => ['-v', fill(volume)]),
+    ...textsOf(described.volumes).flatMap((volume) => ['-v', fill(volume)]),
     ...[...Object.keys(env), ...secrets].flatMap((one) => ['-e', one]),
     String(image ?? described.image),
-    ...listOfTexts(described.command).map(fill),
+    ...textsOf(described.command).map(fill),
   ];
   const left = [...args, ...Object.values(env)].find((text) => text.includes('{{'));
   if (left !== undefined) return unusable(`${left} has a value that the profile does not have`);
@@ -84,14 +84,6 @@ function listOf(value: unknown): readonly Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-function textsOf(value: readonly unknown[]): string[] {
-  return value.filter((one) => typeof one === 'string');
-}
-
-function listOfTexts(value: unknown): string[] {
-  return Array.isArray(value) ? textsOf(value) : [];
-}
-
-function mapTexts(table: Record<string, unknown>, change: (text: unknown) => string): JsonObject {
-  return Object.fromEntries(Object.entries(table).map(([key, value]) => [key, change(value)]));
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }

@@ -1,7 +1,7 @@
 // Adds entries to an array of strings in a TOML file, where its comments and other lines stay as they are.
 
 import type { KeyPath } from './form.js';
-import { findHeaders, STRINGS } from './toml.js';
+import { findHeaders, stringAt } from './toml.js';
 
 /** A line to add: the text of a value, and a comment after it. */
 export interface AddedLine {
@@ -95,15 +95,6 @@ function findElements(text: string, open: number): { elements: Element[]; close:
       elements.push({ start: at, end: at + string.length, comma: undefined });
       at += string.length;
     }
-  }
-  return undefined;
-}
-
-function stringAt(text: string, at: number): string | undefined {
-  for (const pattern of STRINGS) {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text);
-    if (found !== null) return found[0];
   }
   return undefined;
 }

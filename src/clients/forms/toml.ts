@@ -89,33 +89,37 @@ interface Header {
 
 const HEADER = /\[{1,2}((?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\]"'\n])*)\]{1,2}/y;
 const COMMENT = /#[^\n]*/y;
-export const STRINGS = [
+const STRINGS = [
   /"""(?:\\[\s\S]|[^\\])*?"""(?:"{0,2})/y,
   /'''[\s\S]*?'''(?:'{0,2})/y,
   /"(?:\\.|[^"\\\n])*"/y,
   /'[^'\n]*'/y,
 ];
 
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+/** Returns the string at an offset as it is written; undefined if there is none. */
+export function stringAt(text: string, at: number): string | undefined {
+  return STRINGS.map((pattern) => matchAt(pattern, text, at)).find((found) => found !== null)?.[0];
+}
+
 /** Finds headers: at the start of a line, outside strings, comments and arrays. */
 export function findHeaders(text: string): Header[] {
   const headers: Header[] = [];
-  const match = (pattern: RegExp, at: number): RegExpExecArray | null => {
-    pattern.lastIndex = at;
-    return pattern.exec(text);
-  };
   let depth = 0;
   let lineStart = true;
   for (let at = 0; at < text.length; ) {
     const character = text[at]!;
-    const header = lineStart && depth === 0 && character === '[' ? match(HEADER, at) : null;
+    const header = lineStart && depth === 0 && character === '[' ? matchAt(HEADER, text, at) : null;
     if (header !== null) {
       headers.push({ offset: at, keys: splitKeys(header[1]!) });
       at += header[0].length;
-    } else if (character === '#') at += match(COMMENT, at)![0].length;
-    else if (character === '"' || character === "'") {
-      const string = STRINGS.map((pattern) => match(pattern, at)).find((found) => found !== null);
-      at += string?.[0].length ?? 1;
-    } else {
+    } else if (character === '#') at += matchAt(COMMENT, text, at)![0].length;
+    else if (character === '"' || character === "'") at += stringAt(text, at)?.length ?? 1;
+    else {
       if (character === '[' || character === '{') depth++;
       else if (character === ']' || character === '}') depth--;
       at++;

@@ -1,5 +1,6 @@
 // Translates permissions of other agents to rules, so that nothing is allowed that was denied or asked about (POL-39).
 
+import { compileGlob } from '../../core/glob.js';
 import { decodeName, isToolName } from '../../core/name.js';
 import type { SelectorPolicy } from '../../core/selector.js';
 import { matchPattern } from '../../core/selector-match.js';
@@ -82,16 +83,5 @@ function isOf({ server, tool }: ServerTool, pattern: ToolPattern): boolean {
 // Clients replace other characters of names by underscores.
 function matchesName(pattern: string, name: string): boolean {
   const plain = (text: string): string => text.replace(/[^\w*-]/gu, '_');
-  const parts = plain(pattern).split('*');
-  const text = plain(name).replaceAll('*', '_');
-  if (parts.length === 1) return parts[0] === text;
-  const [first = '', last = ''] = [parts[0], parts.at(-1)];
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
-  let at = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, at);
-    if (found === -1 || found + part.length > text.length - last.length) return false;
-    at = found + part.length;
-  }
-  return true;
+  return compileGlob(plain(pattern)).matches(plain(name).replaceAll('*', '_'));
 }
