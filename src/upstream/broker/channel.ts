@@ -4,8 +4,8 @@ import { deferred } from '../../core/async.js';
 import { reviveError, ToolError } from '../../core/error.js';
 import type { Output } from '../../core/result.js';
 import type { RemoteCall } from '../connection/call.js';
+import type { Connection } from '../connection/connection.js';
 import type { ToolListing } from '../connection/fetch-listing.js';
-import type { Opened } from '../connection/open.js';
 import { guardRequests } from '../connection/requests.js';
 import type { UpdateListener } from '../connection/resource-watch.js';
 import type { ServerExit } from '../connection/transport.js';
@@ -22,7 +22,11 @@ export interface ChannelOptions {
 }
 
 /** Opens a connection to a server that the broker runs or starts. Throws PeerClosedError if the broker is gone. */
-export async function openChannel(link: Link, plan: SharedPlan, { signal, redact }: ChannelOptions): Promise<Opened> {
+export async function openChannel(
+  link: Link,
+  plan: SharedPlan,
+  { signal, redact }: ChannelOptions,
+): Promise<Connection> {
   const { peer, channels, calls } = link;
   const { name } = plan.entry;
   const channel = link.nextId();
@@ -102,32 +106,30 @@ export async function openChannel(link: Link, plan: SharedPlan, { signal, redact
       },
       lastLines,
     },
-    connection: {
-      version: redact(version),
-      protocol,
-      instructions: redact(instructions),
-      capabilities: redact(capabilities),
-      listing: () => listing,
-      onListing: (listener) => void listeners.add(listener),
-      call: (tool, input, call) => run(call, { tool: toSent(tool), input }),
-      request: (request, call) => run(call, { request }),
-      resources: {
-        subscribe: async (uri, until) => void (await peer.request('subscribe', { channel, uri }, until)),
-        unsubscribe(uri) {
-          if ([...updates].some((listener) => listener.follows(uri))) return;
-          peer.notify('unsubscribe', { channel, uri });
-        },
-        listen(listener) {
-          updates.add(listener);
-          return () => updates.delete(listener);
-        },
+    version: redact(version),
+    protocol,
+    instructions: redact(instructions),
+    capabilities: redact(capabilities),
+    listing: () => listing,
+    onListing: (listener) => void listeners.add(listener),
+    call: (tool, input, call) => run(call, { tool: toSent(tool), input }),
+    request: (request, call) => run(call, { request }),
+    resources: {
+      subscribe: async (uri, until) => void (await peer.request('subscribe', { channel, uri }, until)),
+      unsubscribe(uri) {
+        if ([...updates].some((listener) => listener.follows(uri))) return;
+        peer.notify('unsubscribe', { channel, uri });
       },
-      isAlive: () => peer.request('alive', { channel }).then(Boolean, () => false),
-      closed: closed.promise,
-      async close() {
-        peer.notify('close', { channel });
-        close();
+      listen(listener) {
+        updates.add(listener);
+        return () => updates.delete(listener);
       },
+    },
+    isAlive: () => peer.request('alive', { channel }).then(Boolean, () => false),
+    closed: closed.promise,
+    async close() {
+      peer.notify('close', { channel });
+      close();
     },
   };
 }

@@ -78,14 +78,14 @@ export function createSharedServers({ version, world, onLeft }: SharedServersOpt
     onLeft();
   };
   // Once per connection, which outlives most sessions.
-  const watch = (server: SharedServer, { connection, transport }: Lease): void => {
+  const watch = (server: SharedServer, { connection }: Lease): void => {
     if (watched.has(connection)) return;
     watched.add(connection);
     connection.closed.then(() => {
       for (const channel of server.channels) {
         if (channel.lease.connection !== connection) continue;
         channel.end();
-        channel.peer.notify('closed', { channel: channel.id, exit: transport.exit });
+        channel.peer.notify('closed', { channel: channel.id, exit: connection.transport.exit });
       }
       forget(server);
     });

@@ -40,7 +40,7 @@ export function createBrokerSession(servers: SharedServers, peer: Peer): BrokerS
     if (channels.has(id)) throw new Error('the channel is open');
     const server = servers.find(plan);
     const lease = await servers.acquire(server, undefined, signal);
-    const { connection, transport } = lease;
+    const { connection } = lease;
     const channel: Channel = { id, peer, server, lease, uris: new Set(), end: () => end(channel) };
     channels.set(id, channel);
     server.channels.add(channel);
@@ -48,7 +48,7 @@ export function createBrokerSession(servers: SharedServers, peer: Peer): BrokerS
     if (signal.aborted) end(channel);
     const { version, protocol, instructions, capabilities } = connection;
     const listing = connection.listing();
-    const lastLines = transport.lastLines ?? [];
+    const lastLines = connection.transport.lastLines ?? [];
     return { version, protocol, instructions, capabilities, listing, lastLines };
   };
   const call = async (message: CallMessage, signal: AbortSignal): Promise<unknown> => {
@@ -73,7 +73,7 @@ export function createBrokerSession(servers: SharedServers, peer: Peer): BrokerS
       outcome = 'answered';
       return output;
     } catch (error) {
-      const { exit } = lease.transport;
+      const { exit } = lease.connection.transport;
       throw exit === undefined || error instanceof ToolError ? error : new ServerLostError(exit.reason, exit);
     } finally {
       lease.release(outcome);

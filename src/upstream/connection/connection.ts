@@ -14,6 +14,8 @@ import { type ToolWatch, watchTools } from './tool-watch.js';
 import type { UpstreamTransport } from './transport.js';
 
 export interface Connection extends ToolWatch {
+  /** What is known of its process. */
+  readonly transport: Pick<UpstreamTransport, 'exit' | 'lastLines'>;
   readonly version: NegotiatedVersion;
   /** The negotiated protocol version, by its date. */
   readonly protocol: string;
@@ -76,6 +78,7 @@ export async function connect(transport: UpstreamTransport, options: ConnectOpti
     }
   };
   return {
+    transport,
     version: redact(version),
     protocol,
     instructions: redact(instructions),

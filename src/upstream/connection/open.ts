@@ -53,12 +53,6 @@ export interface OpenOptions {
   readonly knownVersionOf: (server: ServerEntry) => NegotiatedVersion | undefined;
 }
 
-export interface Opened {
-  readonly connection: Connection;
-  /** What is known of its process. */
-  readonly transport: Pick<UpstreamTransport, 'exit' | 'lastLines'>;
-}
-
 export interface OpenHow {
   readonly signal: AbortSignal;
   /** Whether to try the older protocol version first. */
@@ -79,7 +73,7 @@ export async function openConnection(
   settings: StartSettings,
   options: OpenOptions,
   { signal, older }: OpenHow,
-): Promise<Opened> {
+): Promise<Connection> {
   // A package that is installed first has the time that its installer takes.
   let until: number | undefined;
   const deadline = (): number => (until ??= options.world.monotonic() + startTimeoutOf(server));
@@ -121,7 +115,7 @@ async function attempt(
   server: ServerEntry,
   knownVersion: NegotiatedVersion | undefined,
   { world, version, open, settings, redact, deadline, signal, older }: AttemptOptions,
-): Promise<Opened | Failed> {
+): Promise<Connection | Failed> {
   const { name, protocol } = server;
   const startTimeoutMs = startTimeoutOf(server);
   const transport = await open(server, settings);
@@ -137,7 +131,7 @@ async function attempt(
     const debug = (message: string): void => world.debug(redactOwn(message));
     const own = { name, version, protocol, startTimeoutMs, knownVersion, older, announces: settings.announces };
     const connecting = { ...own, signal: stop.signal, debug, redact: redactOwn };
-    return { connection: await connect(transport, connecting), transport };
+    return await connect(transport, connecting);
   } catch (error) {
     const isLate = stop.signal.aborted;
     const { exit } = transport;

@@ -9,14 +9,7 @@ import { createBackoff } from './backoff.js';
 import type { Connection } from './connection.js';
 import { serverLost, startFailure } from './failure.js';
 import type { ToolListing } from './fetch-listing.js';
-import {
-  closedError,
-  type Opened,
-  type OpenHow,
-  type OpenOptions,
-  openConnection,
-  type StartSettings,
-} from './open.js';
+import { closedError, type OpenHow, type OpenOptions, openConnection, type StartSettings } from './open.js';
 
 export interface PoolOptions extends OpenOptions {
   /** Returns the key of a server's configuration; a changed configuration gets its own connection. */
@@ -36,7 +29,7 @@ export interface PoolOptions extends OpenOptions {
 /** Connections that this process shares with others. */
 export interface Sharing {
   /** Returns undefined for a server that is not shared. Throws like `openConnection`. */
-  open(server: ServerEntry, settings: StartSettings, how: OpenHow): Promise<Opened | undefined>;
+  open(server: ServerEntry, settings: StartSettings, how: OpenHow): Promise<Connection | undefined>;
   /** Ends a shared server for all processes, or only if none of them uses it. */
   end(server: ServerEntry, settings: StartSettings, when: 'always' | 'unused'): Promise<void>;
   close(): void;
@@ -64,7 +57,6 @@ export interface Lease {
   /** Whether the stored tool list is one of the other protocol version. */
   readonly isSecondary: boolean;
   readonly connection: Connection;
-  readonly transport: Opened['transport'];
   /** `answered`: the server works. `lost`: the connection is unusable. `listed`: no tool was called. */
   release(outcome: 'answered' | 'lost' | 'unknown' | 'listed'): void;
 }
@@ -88,7 +80,7 @@ export interface ConnectionState {
 interface Slot {
   readonly key: string;
   readonly server: ServerEntry;
-  readonly opening: Promise<Opened>;
+  readonly opening: Promise<Connection>;
   /** Aborts the opening. */
   readonly stop: AbortController;
   readonly user: LoginUser | undefined;
@@ -96,7 +88,7 @@ interface Slot {
   isSecondary: boolean;
   /** Whether requests of the server may not say which call they belong to. */
   isOlder: boolean;
-  opened?: Opened;
+  opened?: Connection;
   users: number;
   /** The person of each running call, and of the last one. */
   readonly people: string[];
@@ -117,7 +109,7 @@ export class Pool {
   readonly #slots = new Set<Slot>();
   readonly #closing = new Set<Promise<unknown>>();
   // The last connection to each server, for its output.
-  readonly #last = new Map<string, Opened>();
+  readonly #last = new Map<string, Connection>();
   #isClosed = false;
 
   constructor(options: PoolOptions) {
@@ -206,9 +198,8 @@ export class Pool {
   describe(server: ServerEntry): ConnectionState | undefined {
     const last = this.#last.get(this.#options.keyOf(server));
     if (last === undefined) return undefined;
-    const { connection, transport } = last;
     const isOpen = this.#slotsOf(server).some(({ opened }) => opened === last);
-    const state = { isOpen, protocol: connection.protocol, lastLines: transport.lastLines ?? [] };
+    const state = { isOpen, protocol: last.protocol, lastLines: last.transport.lastLines ?? [] };
     return this.#options.redact(state, server.name);
   }
 
@@ -224,12 +215,11 @@ export class Pool {
     return [...this.#slots].filter((slot) => this.#options.keyOf(slot.server) === key);
   }
 
-  #lease(slot: Slot, { connection, transport }: Opened, person: string | undefined): Lease {
+  #lease(slot: Slot, connection: Connection, person: string | undefined): Lease {
     let isReleased = false;
     return {
       isSecondary: slot.isSecondary,
       connection,
-      transport,
       release: (outcome) => {
         if (outcome !== 'listed') slot.wasCalled = true;
         if (!isReleased) this.#leave(slot, person);
@@ -237,7 +227,7 @@ export class Pool {
         if (outcome === 'answered') this.#backoff.clear(slot.key);
         if (outcome !== 'lost') return;
         // Only the first of several users records the loss.
-        if (this.#slots.has(slot)) this.#recordLoss(slot, transport);
+        if (this.#slots.has(slot)) this.#recordLoss(slot, connection);
         this.#drop(slot);
       },
     };
@@ -246,13 +236,13 @@ export class Pool {
   #start(server: ServerEntry, settings: StartSettings, own: Pick<Slot, 'key' | 'isSecondary' | 'isOlder'>): Slot {
     const stop = new AbortController();
     const how = { signal: stop.signal, older: own.isSecondary ? ('first' as const) : undefined };
-    const opening = this.#open(server, settings, how).then(async (opened) => {
-      slot.isOlder = opened.connection.version.kind === 'legacy';
+    const opening = this.#open(server, settings, how).then(async (connection) => {
+      slot.isOlder = connection.version.kind === 'legacy';
       slot.isSecondary &&= slot.isOlder;
-      await this.#onOpen(slot, opened);
-      if (slot.isSecondary && !this.#options.isStored(server, opened.connection.listing()))
+      await this.#onOpen(slot, connection);
+      if (slot.isSecondary && !this.#options.isStored(server, connection.listing()))
         inBackground(this.list(server, settings), this.#options.world.debug);
-      return opened;
+      return connection;
     });
     const slot: Slot = { ...own, server, user: settings.user, opening, stop, users: 0, people: [], wasCalled: false };
     this.#slots.add(slot);
@@ -266,17 +256,16 @@ export class Pool {
     return slot;
   }
 
-  async #open(server: ServerEntry, settings: StartSettings, how: OpenHow): Promise<Opened> {
+  async #open(server: ServerEntry, settings: StartSettings, how: OpenHow): Promise<Connection> {
     const shared = await this.#options.sharing?.open(server, settings, how);
     return shared ?? openConnection(server, settings, this.#options, how);
   }
 
   // Resolves when the first listing is stored.
-  async #onOpen(slot: Slot, opened: Opened): Promise<void> {
-    const { connection, transport } = opened;
+  async #onOpen(slot: Slot, connection: Connection): Promise<void> {
     const { server, user } = slot;
-    slot.opened = opened;
-    this.#last.set(this.#options.keyOf(server), opened);
+    slot.opened = connection;
+    this.#last.set(this.#options.keyOf(server), connection);
     let known = connection.listing();
     const store = (listing: ToolListing, before?: ToolListing): Promise<void> =>
       this.#options.onListing(server, listing, { connection, user, before }).catch((error: unknown) => {
@@ -294,7 +283,7 @@ export class Pool {
     const onClosed = (): void => {
       clearTimeout(slot.idleTimer);
       if (!this.#slots.delete(slot)) return;
-      if (slot.users > 0) this.#recordLoss(slot, transport);
+      if (slot.users > 0) this.#recordLoss(slot, connection);
     };
     connection.closed.then(onClosed, onClosed);
     if (this.#isClosed) this.#drop(slot);
@@ -302,7 +291,7 @@ export class Pool {
     await stored;
   }
 
-  #recordLoss({ key, server }: Slot, { exit, lastLines }: Opened['transport']): void {
+  #recordLoss({ key, server }: Slot, { transport: { exit, lastLines } }: Connection): void {
     this.#backoff.record(key, serverLost({ server: server.name, exit, lastLines }), true);
   }
 
@@ -324,7 +313,7 @@ export class Pool {
     clearTimeout(slot.idleTimer);
     slot.stop.abort();
     const closing = slot.opening
-      .then(({ connection }) => connection.close())
+      .then((connection) => connection.close())
       .catch(() => {})
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);

@@ -94,7 +94,7 @@ async function callServer(
     if (error instanceof ToolError) return { content: [], error: cutOff(plan, error) };
     // A request of an unknown session was not processed, so it is safe to retry.
     if (!isLostSession(error) || attempt > 1) {
-      const { exit, lastLines } = lease.transport;
+      const { exit, lastLines } = lease.connection.transport;
       return { content: [], error: callLost(plan.tool.name, error, { server: server.name, exit, lastLines }) };
     }
   } finally {
