@@ -3,7 +3,7 @@
 import { ToolError } from '../../core/error.js';
 import type { RemoteCall } from '../connection/call.js';
 import type { Connection } from '../connection/connection.js';
-import { reportStart } from '../connection/report-start.js';
+import { reportStart } from '../connection/open.js';
 import { isWithin } from '../connection/subscriptions.js';
 import { digestDefinition, type RemoteTool } from '../remote-tool.js';
 import { type Params, type Peer, type PeerHandlers, ServerLostError } from './peer.js';

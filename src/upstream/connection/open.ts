@@ -1,21 +1,24 @@
 // Opens the connection to a server within its start timeout, trying the other protocol version on failure.
 
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { inBackground, onAbort } from '../../core/async.js';
 import type { Caller } from '../../core/caller.js';
 import { CLIENT_CAPABILITIES, toClientTool } from '../../core/client-request.js';
-import type { ClientCapability } from '../../core/context.js';
+import type { ClientCapability, Progress } from '../../core/context.js';
 import { ToolError } from '../../core/error.js';
 import type { Settings } from '../../core/settings.js';
 import type { Snapshot, World } from '../../core/snapshot.js';
 import type { ServerEntry } from '../../core/upstream.js';
 import { findDenial } from '../../policy/decide.js';
 import { toRules } from '../../policy/rules.js';
-import { runnerOf } from '../entries/package-runner.js';
+import { isNpx, runnerOf } from '../entries/package-runner.js';
 import { findLoginUser, type LoginUser } from '../login/user.js';
+import { findRun } from '../pins/package.js';
 import { type Connection, connect } from './connection.js';
 import { isFinal, startFailure, startTimeout } from './failure.js';
 import type { ConnectOptions, NegotiatedVersion } from './handshake.js';
-import { findBrokenCache } from './npx-cache.js';
 import type { UpstreamTransport } from './transport.js';
 
 /** The settings that a server is started with. */
@@ -154,4 +157,48 @@ async function attempt(
 
 export function closedError({ name }: ServerEntry): ToolError {
   return new ToolError('cancelled', `the connection to ${name} is closed`, { hint: 'create a new toolbox' });
+}
+
+// Of npm, of the shell that npm starts, and of Node.
+const SIGNS =
+  /ENOTEMPTY|could not determine executable|: (?:command )?not found\b|Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND/;
+const PLACE = /(?:[A-Za-z]:)?[^\s'"]*[\\/]_npx[\\/][0-9a-f]{16}/;
+
+// Returns the directory that npx installed a server into, if the last lines of its output say that it is incomplete.
+function findBrokenCache(server: ServerEntry, lines: readonly string[], world: World): string | undefined {
+  if (server.kind !== 'stdio' || !isNpx(runnerOf(server))) return undefined;
+  const output = lines.join('\n');
+  if (!SIGNS.test(output)) return undefined;
+  const [named] = PLACE.exec(output) ?? [];
+  const found = named ?? packageOf(server, world);
+  return found !== undefined && existsSync(found) ? found : undefined;
+}
+
+// npx names the directory by a hash of what it was asked for.
+function packageOf({ args, env }: Extract<ServerEntry, { kind: 'stdio' }>, world: World): string | undefined {
+  const cache = env.npm_config_cache ?? (world.home && join(world.home, '.npm'));
+  const from = args.findIndex((word) => /(?:^|[\\/])npx(?:\.cmd)?$/.test(word) || word === 'exec');
+  const wanted = findRun('npx', args.slice(from + 1));
+  if (cache === undefined || wanted === undefined) return undefined;
+  return join(cache, '_npx', createHash('sha512').update(wanted.spec).digest('hex').slice(0, 16));
+}
+
+// How often a client is told that a server is starting.
+const PROGRESS_MS = 2000;
+
+/** Runs work that may start a server, and reports progress until it is done. */
+export async function reportStart<T>(
+  server: ServerEntry,
+  onProgress: ((progress: Progress) => void) | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (onProgress === undefined) return work();
+  const runner = runnerOf(server);
+  const message = `the server ${server.name} is starting${runner === undefined ? '' : ` (${runner} installs it)`}`;
+  const timer = setInterval(() => onProgress({ message }), PROGRESS_MS).unref();
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -4,7 +4,6 @@ import { countProperties, findDuplicateKey, isRecord, type Json, parseOutput } f
 import { findMembers, isLargeJson, MOST_READ_TEXT, measureJson } from '../../core/json-size.js';
 import { quoteOutside } from '../../core/text.js';
 import { ERROR } from '../../net/mcp.js';
-import { createEventSplitter, type StreamEvent } from './event-stream.js';
 
 const LISTS = ['tools', 'resources', 'resourceTemplates', 'prompts'];
 
@@ -110,4 +109,42 @@ function toReadEvents(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Arr
       },
     }),
   );
+}
+
+/** An event when it has ended; data in several lines is one text. */
+export interface StreamEvent {
+  /** Its other lines: `event:`, `id:`, `retry:` and comments. */
+  readonly others: readonly string[];
+  readonly data: string | undefined;
+}
+
+/** Returns a function that takes the next bytes and returns the events that they end. */
+export function createEventSplitter(): (chunk: Uint8Array) => readonly StreamEvent[] {
+  const decoder = new TextDecoder();
+  let lines: string[] = [];
+  let line = '';
+  let afterReturn = false;
+  return (chunk) => {
+    const decoded = decoder.decode(chunk, { stream: true });
+    const events: StreamEvent[] = [];
+    const text = afterReturn && decoded.startsWith('\n') ? decoded.slice(1) : decoded;
+    afterReturn = text.endsWith('\r');
+    const [first = '', ...more] = text.split(/\r\n|\n|\r/);
+    line += first;
+    for (const next of more) {
+      if (line !== '') lines.push(line);
+      else if (lines.length > 0) {
+        events.push(toEvent(lines));
+        lines = [];
+      }
+      line = next;
+    }
+    return events;
+  };
+}
+
+function toEvent(lines: readonly string[]): StreamEvent {
+  const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(line[5] === ' ' ? 6 : 5));
+  const others = lines.filter((line) => !line.startsWith('data:'));
+  return { others, data: data.length === 0 ? undefined : data.join('\n') };
 }

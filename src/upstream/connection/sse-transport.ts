@@ -4,8 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { isRecord } from '../../core/json.js';
 import type { Fetch } from '../../net/fetch.js';
 import type { JSONRPCMessage } from '../sdk.js';
-import { createEventSplitter, type StreamEvent } from './event-stream.js';
-import { readMessage } from './read-message.js';
+import { createEventSplitter, readMessage, type StreamEvent } from './read-message.js';
 import type { UpstreamTransport } from './transport.js';
 
 // Events that are not messages, or not expected, before the connection is closed.
