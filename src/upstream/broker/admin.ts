@@ -3,10 +3,9 @@
 import type { ServerEntry } from '../../core/upstream.js';
 import { type BrokerOptions, findAddress, findObstacle } from './address.js';
 import { type Link, tryConnect } from './link.js';
-import { isShared } from './plan.js';
+import { isShared, type SharedState } from './plan.js';
 import { removeChallenges } from './proof.js';
 import { endBrokers } from './record.js';
-import type { SharedState } from './wire.js';
 
 /** Returns the processes that sessions share; undefined if the broker does not answer. Starts nothing. */
 export async function listShared(options: BrokerOptions): Promise<readonly SharedState[] | undefined> {

@@ -12,8 +12,7 @@ import type { ServerExit } from '../connection/transport.js';
 import { digestDefinition, type RemoteTool } from '../remote-tool.js';
 import type { Link } from './link.js';
 import { PeerClosedError, ServerLostError } from './peer.js';
-import type { SharedPlan } from './plan.js';
-import type { CallMessage, OpenedChannel, WireOutput } from './wire.js';
+import type { CallMessage, OpenedChannel, SharedPlan, WireOutput } from './plan.js';
 
 export interface ChannelOptions {
   readonly signal: AbortSignal;

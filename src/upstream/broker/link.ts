@@ -17,8 +17,8 @@ import type { ToolListing } from '../connection/fetch-listing.js';
 import type { ServerExit } from '../connection/transport.js';
 import type { BrokerAddress } from './address.js';
 import { createPeer, type Params, type Peer, PeerClosedError, type PeerHandlers } from './peer.js';
+import type { Greeting } from './plan.js';
 import { isListener, meetChallenge } from './proof.js';
-import type { Greeting } from './wire.js';
 
 /** What happens on a channel, besides answers. */
 export interface ChannelListener {

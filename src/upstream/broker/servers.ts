@@ -9,8 +9,7 @@ import type { StartSettings } from '../connection/open.js';
 import { type Lease, Pool } from '../connection/pool.js';
 import { createProcessTransport, type ProcessTransport } from '../connection/process-transport.js';
 import type { Peer } from './peer.js';
-import { identify, type SharedPlan } from './plan.js';
-import type { SharedState } from './wire.js';
+import { identify, type SharedPlan, type SharedState } from './plan.js';
 
 export interface SharedServer extends StdioServer {
   readonly key: string;

@@ -7,9 +7,8 @@ import { reportStart } from '../connection/open.js';
 import { isWithin } from '../connection/subscriptions.js';
 import { digestDefinition, type RemoteTool } from '../remote-tool.js';
 import { type Params, type Peer, type PeerHandlers, ServerLostError } from './peer.js';
-import type { SharedPlan } from './plan.js';
+import type { CallMessage, OpenedChannel, OpenMessage, SharedPlan } from './plan.js';
 import type { Channel, SharedServers } from './servers.js';
-import type { CallMessage, OpenedChannel, OpenMessage } from './wire.js';
 
 export interface BrokerSession extends PeerHandlers {
   /** Ends its calls and subscriptions; servers stay. */

@@ -3,9 +3,9 @@ import { join, relative } from 'node:path';
 import { expect } from 'vitest';
 import { spec } from '../../../test/support/spec.js';
 import { createWorkspace } from '../../../test/support/workspace.js';
+import { compareVersions } from './advisories.js';
 import { findPackage, findPackages } from './package.js';
 import { findBin } from './start.js';
-import { compareVersions } from './version.js';
 
 const read = (line: string) => {
   const [command = '', ...args] = line.split(' ');

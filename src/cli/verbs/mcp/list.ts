@@ -4,7 +4,7 @@ import { formatPosition, type Problem } from '../../../core/problem.js';
 import { count, formatBytes, formatDuration, quoteOutside, spellOut } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import { listShared } from '../../../upstream/broker/admin.js';
-import type { SharedState } from '../../../upstream/broker/wire.js';
+import type { SharedState } from '../../../upstream/broker/plan.js';
 import { describeStarting } from '../../../upstream/catalog/format.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
 import { readVersion } from '../../../workspace/machine.js';
