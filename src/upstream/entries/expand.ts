@@ -72,21 +72,16 @@ export async function expandWithSecrets(
   });
   const secrets = new Map<string, string>();
   for (const reference of references)
-    secrets.set(reference.written, await readSecret(reference, { world, workdir }).catch(blame(entry, subject)));
+    secrets.set(
+      reference.written,
+      await readSecret(reference, { world, workdir }).catch(({ message, hint }: ToolError) => {
+        throw fault('unavailable', entry, `${subject}: ${message}`, hint);
+      }),
+    );
   return expandServer(entry, { ...options, secretOf: ({ written }) => secrets.get(written)! });
 }
 
 const subjectOf = ({ name }: ServerEntry): string => `server ${quoteOutside(name, 60)}`;
-
-function blame({ name, position: { file } }: ServerEntry, subject: string) {
-  return (error: ToolError): never => {
-    const { message, hint } = error;
-    throw new ToolError('unavailable', `${subject}: ${message} (${file})`, {
-      hint,
-      data: { server: name, file },
-    });
-  };
-}
 
 function expandText(text: string, position: TextPosition, entry: ServerEntry, options: ExpandOptions): ExpandedValue {
   const pieces: ExpandedValue['pieces'][number][] = [];
@@ -165,11 +160,8 @@ function followReference(
   { env, home, workdir, secretOf, subject = subjectOf(entry) }: ExpandOptions,
   follow: (part: ValuePart) => string,
 ): string {
-  const missing = (what: string, hint: string, data: Record<string, string> = {}): ToolError =>
-    new ToolError('unavailable', `${subject} needs ${what} (${entry.position.file})`, {
-      hint,
-      data: { server: entry.name, file: entry.position.file, ...data },
-    });
+  const missing = (what: string, hint: string, data?: Record<string, string>): ToolError =>
+    fault('unavailable', entry, `${subject} needs ${what}`, hint, data);
   if (part.kind === 'workdir') return workdir;
   if (part.kind === 'command' || part.kind === 'keychain') return secretOf(part);
   if (part.kind === 'variable') {
@@ -228,19 +220,18 @@ function assertCharacters(entry: ServerEntry, { field, name }: TextPosition, val
 }
 
 function unusable(entry: ServerEntry, where: string, message: string, hint: string): ToolError {
-  return new ToolError(
-    'invalid_definition',
-    `server ${quoteOutside(entry.name, 60)}, ${where}: ${message} (${entry.position.file})`,
-    { hint, data: { server: entry.name, file: entry.position.file } },
-  );
+  return fault('invalid_definition', entry, `${subjectOf(entry)}, ${where}: ${message}`, hint);
+}
+
+function fault(
+  code: 'unavailable' | 'invalid_definition',
+  { name, position: { file } }: ServerEntry,
+  message: string,
+  hint: string | undefined,
+  data: Record<string, string> = {},
+): ToolError {
+  return new ToolError(code, `${message} (${file})`, { hint, data: { server: name, file, ...data } });
 }
 
 /** A server with all references expanded; kept only while connected, and never displayed. */
-export type ResolvedServer =
-  | (Omit<StdioServer, 'command' | 'args' | 'env' | 'cwd'> & {
-      readonly command: string;
-      readonly args: readonly string[];
-      readonly env: Readonly<Record<string, string>>;
-      readonly cwd: string;
-    })
-  | HttpServer;
+export type ResolvedServer = (StdioServer & { readonly cwd: string }) | HttpServer;

@@ -3,7 +3,7 @@
 import { nextTurn } from '../../core/async.js';
 import { CLIENT_CAPABILITIES } from '../../core/client-request.js';
 import type { Progress } from '../../core/context.js';
-import { orNothing, ToolError } from '../../core/error.js';
+import { type ErrorCode, orNothing, ToolError, type ToolErrorOptions } from '../../core/error.js';
 import type { CallScope } from '../../core/executor.js';
 import { copyJson, isLonger, isRecord, type Json, toJson } from '../../core/json.js';
 import type { RemotePlan } from '../../core/plan.js';
@@ -195,44 +195,32 @@ function refused(plan: RemotePlan, error: RpcError, { client }: CallScope): Outp
   const known = required.filter((name) => /^[\w./-]{1,60}$/.test(name)).slice(0, 8);
   // The client has it, but it was not announced (RSC-7).
   const off = CLIENT_CAPABILITIES.find((one) => known.includes(one) && client?.capabilities[one] !== undefined);
-  if (off !== undefined) {
-    const denied = new ToolError('denied', `${tool.name} needs ${off}, which a rule denies its server`, {
+  if (off !== undefined)
+    return failed('denied', `${tool.name} needs ${off}, which a rule denies its server`, {
       hint: `a person can change the rule that selects ${off}:${server}`,
       data: { rule: null },
     });
-    return { content: [], error: denied };
-  }
-  if (known.length > 0) {
-    const lacking = new ToolError(
-      'unavailable',
-      `${tool.name} needs a client with the capability ${known.join(', ')}`,
-      {
-        hint: 'use another tool, or a client that supports it',
-        data: { code, requiredCapabilities: Object.fromEntries(known.map((name) => [name, {}])) },
-      },
-    );
-    return { content: [], error: lacking };
-  }
-  const isOwn = error instanceof UnreadError;
-  const meta = isOwn ? {} : { refusal: { code, message, ...toRefusalData(data) } };
-  if (OF_RESOURCES.includes(method) && NOT_FOUND.includes(code)) {
-    const missing = new ToolError('not_found', `${tool.name} was not found: ${shown}`, {
-      hint: 'list the resources again, and check the URI',
+  if (known.length > 0)
+    return failed('unavailable', `${tool.name} needs a client with the capability ${known.join(', ')}`, {
+      hint: 'use another tool, or a client that supports it',
+      data: { code, requiredCapabilities: Object.fromEntries(known.map((name) => [name, {}])) },
+    });
+  if (error instanceof UnreadError)
+    return failed('tool_failed', `${tool.name}: ${shown}`, {
+      hint: 'ask for less, or contact the operator of the server',
       data: { code },
     });
-    return { content: [], error: missing, meta };
+  const meta = { refusal: { code, message, ...toRefusalData(data) } };
+  if (OF_RESOURCES.includes(method) && NOT_FOUND.includes(code)) {
+    const hint = 'list the resources again, and check the URI';
+    return failed('not_found', `${tool.name} was not found: ${shown}`, { hint, data: { code } }, meta);
   }
-  const failed = new ToolError(
-    'tool_failed',
-    isOwn ? `${tool.name}: ${shown}` : `the server refused ${tool.name}: ${shown}`,
-    {
-      hint: isOwn
-        ? 'ask for less, or contact the operator of the server'
-        : 'change the input; if it is correct, contact the operator of the server',
-      data: { code },
-    },
-  );
-  return { content: [], error: failed, meta };
+  const hint = 'change the input; if it is correct, contact the operator of the server';
+  return failed('tool_failed', `the server refused ${tool.name}: ${shown}`, { hint, data: { code } }, meta);
+}
+
+function failed(code: ErrorCode, message: string, options: ToolErrorOptions, meta: Output['meta'] = {}): Output {
+  return { content: [], error: new ToolError(code, message, options), meta };
 }
 
 const REFUSAL_BOUNDS = { maxDepth: 32, maxBytes: 1024 * 1024 };
