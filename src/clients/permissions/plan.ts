@@ -7,8 +7,7 @@ import { parseSelectors, type Selector, type SelectorPolicy } from '../../core/s
 import type { ClientEnvironment, Scope } from '../client.js';
 import { type ConfigFile, editConfig, parse, readConfig, toPlain } from '../config-file.js';
 import { valueAt, withValue } from '../forms/form.js';
-import { tomlForm } from '../forms/toml.js';
-import { type AddedLine, addToArray } from '../forms/toml-array.js';
+import { type AddedLine, addToArray, tomlForm } from '../forms/toml.js';
 import { findPermissionFiles, type PermissionFile, readPermissions } from './files.js';
 import { type ServerTool, translatePermission } from './translate.js';
 

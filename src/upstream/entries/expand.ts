@@ -11,7 +11,7 @@ import { readHead } from '../../files/read.js';
 import { isNeverPassed } from '../../process/environment.js';
 import { readSecret, type SecretReference } from '../../process/secret-reference.js';
 import { isWebAddress, mapTexts, type TextPosition } from './fields.js';
-import { createSecretCollector, type ExpandedValue } from './secrets.js';
+import { createSecretCollector, type ExpandedValue } from './mask.js';
 import { findSecretReferences, parseServerValue, type ValuePart } from './value.js';
 
 export interface ExpandOptions {

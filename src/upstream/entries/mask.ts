@@ -1,8 +1,9 @@
-// Formats server entries for display: references as written, secrets masked.
+// What is secret in a server entry: masked for display, with references as written, and collected when it is expanded.
 
 import type { JsonObject } from '../../core/json.js';
-import { isOpaque, isPlainText, REDACTED } from '../../core/redact.js';
-import { quoteOutside } from '../../core/text.js';
+import { isOpaque, isPlainText, isSensitiveName, REDACTED } from '../../core/redact.js';
+import { SHORTEST_SECRET } from '../../core/secret-forms.js';
+import { decodeUri, quoteOutside } from '../../core/text.js';
 import { OAUTH_SECRETS, type ServerEntry, type StdioServer } from '../../core/upstream.js';
 import { mapTexts, type TextPosition } from './fields.js';
 import { findSecretReferences, isSecretName, parseServerValue, type ValuePart } from './value.js';
@@ -86,14 +87,17 @@ function findValues(entry: ServerEntry, isFound: (text: string, position: TextPo
 }
 
 // The value of a flag with a secret name follows `=` or is the next argument.
+const NAMED = /^(-{0,2}([\w.-]{1,100})(?:=|:\s{0,3}))(.*)$/s;
+
+function isValueOf(flag: string | undefined, arg: string): flag is string {
+  return flag !== undefined && /^--?[\w-]+$/.test(flag) && isSecretName(flag) && !arg.startsWith('-');
+}
+
 function maskArgument(arg: string, before: string | undefined): string {
-  if (before !== undefined && /^--?[\w-]+$/.test(before) && isSecretName(before) && !arg.startsWith('-'))
-    return maskValue(before, arg, 'args');
+  if (isValueOf(before, arg)) return maskValue(before, arg, 'args');
   if (/^https?:\/\//.test(arg)) return maskAddress(arg);
-  const named = /^(-{0,2}[\w.-]{1,100})(=|:\s{0,3})(.*)$/s.exec(arg);
-  if (named === null) return maskValue('', arg, 'args');
-  const [, name = '', sign = '', value = ''] = named;
-  return `${name}${sign}${maskValue(name, value, 'args')}`;
+  const [, prefix = '', name = '', value = arg] = NAMED.exec(arg) ?? [];
+  return `${prefix}${maskValue(name, value, 'args')}`;
 }
 
 function maskValue(name: string, text: string, field: string): string {
@@ -169,4 +173,67 @@ function readParts(text: string, field: string): readonly ValuePart[] {
   } catch {
     return [{ kind: 'text', text, written: text }];
   }
+}
+
+/** An expanded value with the parts that came from references. */
+export interface ExpandedValue {
+  readonly value: string;
+  /** `name` is the variable; undefined for a file, a command and the keychain. */
+  readonly pieces: readonly { readonly value: string; readonly name: string | undefined }[];
+}
+
+/** Collects values that must not be shown. A value that is clearly not a secret counts only if its name is secret. */
+export function createSecretCollector() {
+  const found = new Set<string>();
+  const add = (value: string, isSure: boolean): void => {
+    const text = value.trim();
+    if (text.length >= SHORTEST_SECRET && (isSure || !isPlainValue(text))) found.add(text);
+  };
+  // The content of a file, and what a command or the keychain has, is always a secret.
+  const addPieces = (pieces: ExpandedValue['pieces'], isSure = false): void => {
+    for (const { value, name } of pieces) add(value, isSure || name === undefined || isSensitiveName(name));
+  };
+  const addNamed = (name: string, { value, pieces }: ExpandedValue): void => {
+    const isSure = isSensitiveName(name);
+    addPieces(pieces, isSure);
+    if (pieces.length > 0 || isSure) add(value, isSure);
+    if (/^(?:proxy-)?authorization$/i.test(name)) addCredentials(value, add);
+  };
+  const addAddress = (value: string): void => {
+    if (!URL.canParse(value)) return;
+    const url = new URL(value);
+    for (const text of [url.username, url.password]) {
+      add(text, true);
+      add(decodeUri(text), true);
+    }
+    for (const [name, text] of url.searchParams) add(text, isSensitiveName(name));
+    for (const step of url.pathname.split('/')) if (isOpaque(step)) add(step, true);
+  };
+  return {
+    /** Adds what is secret in a string of an entry. */
+    add({ field, name = '' }: TextPosition, expanded: ExpandedValue): void {
+      if (field === 'env' || field === 'headers') addNamed(name, expanded);
+      if (field === 'oauth' && OAUTH_SECRETS.includes(name)) addNamed('clientSecret', expanded);
+      if (field === 'args' || field === 'url') addPieces(expanded.pieces);
+      if (field === 'url') addAddress(expanded.value);
+    },
+    /** Adds values of flags with a secret name. */
+    addArguments(args: readonly string[]): void {
+      for (const [at, arg] of args.entries()) {
+        if (isValueOf(args[at - 1], arg)) add(arg, true);
+        const [, , name, value] = NAMED.exec(arg) ?? [];
+        if (name !== undefined && isSecretName(name)) addCredentials(value!, add);
+      }
+    },
+    all: (): readonly string[] => [...found],
+  };
+}
+
+// Adds the credentials after `Bearer` or `Basic`, and the password encoded in the latter.
+function addCredentials(value: string, add: (value: string, isSure: boolean) => void): void {
+  const [, scheme = '', rest = ''] = /^\s*(?:(\w+)\s+)?(.*)$/s.exec(value)!;
+  add(rest, true);
+  if (scheme.toLowerCase() !== 'basic') return;
+  const pair = Buffer.from(rest, 'base64').toString('utf8');
+  if (pair.includes(':')) add(pair.slice(pair.indexOf(':') + 1), true);
 }
