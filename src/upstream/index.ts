@@ -141,12 +141,12 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       throw redactError(toToolError(error), serverSecrets.of(server.name));
     }
   };
-  const refresh = (server: ServerEntry, snapshot: Snapshot, how: 'list' | 'refresh' | 'restart' = 'list') =>
+  const refresh = (server: ServerEntry, snapshot: Snapshot, how?: Parameters<Pool['list']>[2]) =>
     withPool(server, snapshot, async (pool, { user, ...settings }) => {
       // The list is that of this machine's login for users who have none (IDN-23).
       const isOwn = user !== undefined && (!isPerUser(server) || hasLogin(server, user, snapshot, options));
-      await pool[how](server, isOwn ? { ...settings, user } : settings);
-      if (how !== 'list') format.listings.confirm(server);
+      await pool.list(server, isOwn ? { ...settings, user } : settings, how);
+      if (how !== undefined) format.listings.confirm(server);
     });
   const acquire: Acquire = (server, snapshot, use, signal) =>
     withPool(server, snapshot, (pool, settings) => pool.acquire(server, settings, use, { signal }));

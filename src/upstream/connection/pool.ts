@@ -170,29 +170,24 @@ export class Pool {
     }
   }
 
-  /** Opens a connection to list the tools, without waiting for the backoff. */
-  async list(server: ServerEntry, settings: StartSettings): Promise<Connection> {
+  /**
+   * Opens a connection to list the tools, without waiting for the backoff: with `refresh` to a new process if no other session
+   * uses the server, with `restart` after ending the one that runs.
+   */
+  async list(
+    server: ServerEntry,
+    settings: StartSettings,
+    how: 'list' | 'refresh' | 'restart' = 'list',
+  ): Promise<void> {
+    if (how === 'restart') this.end(server);
+    if (how !== 'list') await this.#options.sharing?.end(server, settings, how === 'restart' ? 'always' : 'unused');
     const lease = await this.acquire(server, settings, {}, { ignoresBackoff: true });
     lease.release('listed');
-    return lease.connection;
-  }
-
-  /** Likewise, with a new process if no other session uses the server. */
-  async refresh(server: ServerEntry, settings: StartSettings): Promise<void> {
-    await this.#options.sharing?.end(server, settings, 'unused');
-    await this.list(server, settings);
   }
 
   /** Closes the connections to a server. */
   end(server: ServerEntry): void {
     for (const slot of this.#slotsOf(server)) this.#drop(slot);
-  }
-
-  /** Closes the connection to a server, if there is one, and opens another. */
-  async restart(server: ServerEntry, settings: StartSettings): Promise<void> {
-    this.end(server);
-    await this.#options.sharing?.end(server, settings, 'always');
-    await this.list(server, settings);
   }
 
   describe(server: ServerEntry): ConnectionState | undefined {

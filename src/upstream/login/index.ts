@@ -13,6 +13,21 @@ import { createLoginFetch, hasOwnAuthorization, logInByGrant, type OAuthOptions 
 import { isRegistered, probe, readBefore, startLogin } from './steps.js';
 import { listUserDirectories } from './user.js';
 
+export interface LoginOptions extends Pick<OAuthOptions, 'directory' | 'createFetch'> {
+  readonly world: World;
+  /** Limits the whole login. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** The redirect port, for a client that was registered with one. */
+  readonly port?: number;
+  /** Overrides the scope of the configuration and of the server. */
+  readonly scope?: string;
+  /** Shows the login page to the user. */
+  readonly show: (url: URL) => void | Promise<void>;
+  /** Lets the user paste the redirect URL until the signal is aborted. */
+  readonly paste?: (accept: (address: string) => boolean, signal: AbortSignal) => void;
+}
+
 /** A stored login without its tokens. */
 export interface LoginFacts {
   readonly server: string;
@@ -112,21 +127,6 @@ function assertCanLogIn(server: HttpServer): void {
   throw new ToolError('usage', `${server.name} has an Authorization header in its entry, so it needs no login`, {
     hint: 'remove the header from its entry to log in instead',
   });
-}
-
-export interface LoginOptions extends Pick<OAuthOptions, 'directory' | 'createFetch'> {
-  readonly world: World;
-  /** Limits the whole login. */
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  /** The redirect port, for a client that was registered with one. */
-  readonly port?: number;
-  /** Overrides the scope of the configuration and of the server. */
-  readonly scope?: string;
-  /** Shows the login page to the user. */
-  readonly show: (url: URL) => void | Promise<void>;
-  /** Lets the user paste the redirect URL until the signal is aborted. */
-  readonly paste?: (accept: (address: string) => boolean, signal: AbortSignal) => void;
 }
 
 // Logs in with the login page in the browser, and stores the login.

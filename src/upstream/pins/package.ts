@@ -66,19 +66,10 @@ const UV: Options = {
     /^(?:-[ifP]|--(?:index-url|extra-index-url|index|default-index|find-links|index-strategy|keyring-provider|allow-insecure-host|cache-dir|config-file|directory|project|env-file|link-mode|resolution|prerelease|exclude-newer|color|python-preference|(?:upgrade|refresh|reinstall)-package))$/,
   with: /^(?:-w|--with|--with-editable)$/,
 };
-const RUNNERS: readonly (readonly [words: string, options: Options | 'image'])[] = [
-  ['npx', NPM],
-  ['npm exec', NPM],
-  ['npm x', NPM],
-  ['pnpx', NPM],
-  ['pnpm dlx', NPM],
-  ['yarn dlx', NPM],
-  ['bunx', NPM],
-  ['bun x', NPM],
-  ['uvx', UV],
-  ['uv tool run', UV],
-  ['docker run', 'image'],
-  ['podman run', 'image'],
+const RUNNERS: readonly (readonly [words: readonly string[], options: Options | 'image'])[] = [
+  [['npx', 'npm exec', 'npm x', 'pnpx', 'pnpm dlx', 'yarn dlx', 'bunx', 'bun x'], NPM],
+  [['uvx', 'uv tool run'], UV],
+  [['docker run', 'podman run'], 'image'],
 ];
 
 const NPM_SPEC = /^((?:@[A-Za-z0-9][\w.~-]*\/)?[A-Za-z0-9][\w.~-]*)(?:@([^\s:/@]+))?$/;
@@ -182,11 +173,12 @@ function isBoolean(word: string): boolean {
 
 // `before`: how many words belong to the runner, such as `exec` of npm.
 function findOptions(command: string, args: readonly string[]) {
-  for (const [text, options] of RUNNERS) {
-    const [program, ...words] = text.split(' ');
-    if (basename(command) === program && words.every((word, at) => args[at] === word))
-      return { options, before: words.length };
-  }
+  for (const [texts, options] of RUNNERS)
+    for (const text of texts) {
+      const [program, ...words] = text.split(' ');
+      if (basename(command) === program && words.every((word, at) => args[at] === word))
+        return { options, before: words.length };
+    }
   return undefined;
 }
 
