@@ -6,6 +6,7 @@ import { isSensitiveName } from '../core/redact.js';
 import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
 import { mapTexts, type TextPosition } from '../upstream/entries/fields.js';
+import { CONTAINER_SWITCHES } from '../upstream/pins/package.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';
 import { createDraft, type Draft } from './read-entry.js';
 import { convertUrl, findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
@@ -199,8 +200,6 @@ function toVariable(of: string, input: string): string {
 }
 
 const CONTAINER = /^(?:.*[\\/])?(?:docker|podman|nerdctl)(?:\.exe)?$/i;
-const SWITCH =
-  /^(?:-[itdPq]+|--(?:rm|interactive|tty|detach|init|privileged|read-only|publish-all|quiet|no-healthcheck|oom-kill-disable|sig-proxy|replace))$/;
 
 // Moves secrets of `docker run -e NAME=value` to variables of the server, which `-e NAME` passes on. What follows the image
 // belongs to the program in the container.
@@ -212,7 +211,7 @@ function moveContainerSecrets(draft: Draft): void {
   for (let at = start; at < args.length && args[at]!.startsWith('-'); at++) {
     const option = args[at]!;
     const [, joined, text] = /^(-e=?|--env=)(.+)$/s.exec(option) ?? [];
-    const takesNext = joined === undefined && !SWITCH.test(option) && !/^--[^=]+=/.test(option);
+    const takesNext = joined === undefined && !CONTAINER_SWITCHES.test(option) && !/^--[^=]+=/.test(option);
     if (takesNext) at++;
     if (joined === undefined && option !== '-e' && option !== '--env') continue;
     const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text ?? args[at] ?? '') ?? [];

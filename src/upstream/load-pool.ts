@@ -1,7 +1,6 @@
 // The connection pool of a toolbox with everything it needs to start servers; loaded when the first one is needed.
 
 import { delimiter } from 'node:path';
-import type { Json } from '../core/json.js';
 import { addSecrets, type KnownSecrets, redactError, redactValue } from '../core/redact.js';
 import type { World } from '../core/snapshot.js';
 import type { HttpServer, ServerEntry } from '../core/upstream.js';
@@ -17,7 +16,6 @@ import type { Listing, StoredTool } from './catalog/listing-file.js';
 import type { Listings } from './catalog/listings.js';
 import { parseListing } from './catalog/parse-listing.js';
 import { type ToolListing, toInstructions } from './connection/fetch-listing.js';
-import type { NegotiatedVersion } from './connection/handshake.js';
 import type { StartSettings } from './connection/open.js';
 import { Pool, type PoolOptions } from './connection/pool.js';
 import { createProcessTransport, type PlannedStart } from './connection/process-transport.js';
@@ -71,10 +69,10 @@ export function loadPool(options: LoadPoolOptions): Pool {
   const { wieldHome, configurationOf, lockOf, serverSecrets, listings, onChange, world } = options;
   const version = readVersion();
   const redact: PoolOptions['redact'] = (value, server) => redactValue(value, serverSecrets.of(server));
-  const knownVersionOf = (server: ServerEntry) => listings.knownVersionOf(server) as NegotiatedVersion | undefined;
+  const { knownVersionOf } = listings;
   const toStart = async (entry: ServerEntry, server: ResolvedProcess, settings: StartSettings) => {
     const isFirst = runnerOf(entry) !== undefined && listings.stored(entry) === undefined;
-    return planStart(server, settings, { ...options, lock: isFirst ? lockOf(entry) : undefined });
+    return planStart(server, settings, options, isFirst ? lockOf(entry) : undefined);
   };
   const sharing = createSharing({
     wieldHome,
@@ -83,7 +81,7 @@ export function loadPool(options: LoadPoolOptions): Pool {
     redact,
     plan: async (entry, settings) => {
       const { announces, user } = settings;
-      const server = (await createExpand(entry, settings, options)()) as ResolvedProcess;
+      const server = (await expand(entry, settings, options)) as ResolvedProcess;
       const planned = await toStart(entry, server, settings);
       const known = { knownVersion: knownVersionOf(entry), user: user && toUserKey(user) };
       return { entry, ...planned, ...known, announces };
@@ -96,22 +94,19 @@ export function loadPool(options: LoadPoolOptions): Pool {
     keyOf: configurationOf,
     sharing: options.broker === true ? sharing : undefined,
     open: async (entry, settings) => {
-      const expand = createExpand(entry, settings, options);
-      const server = await expand();
+      const server = await expand(entry, settings, options);
       if (server.kind === 'stdio') {
         options.beforeRun?.();
         return createProcessTransport(await toStart(entry, server, settings), world);
       }
+      const reread = async () => (await expand(entry, settings, options)) as HttpServer;
       const allows = createAddressCheck(entry, settings, options.registryOf);
-      return openAddress(server, async () => (await expand()) as HttpServer, settings, { ...options, allows });
+      return openAddress(server, reread, settings, options, allows);
     },
     knownVersionOf,
     mayHaveBoth: (server) => {
-      const { kind, older } = (listings.stored(server)?.version ?? {}) as {
-        readonly kind?: string;
-        readonly older?: false;
-      };
-      return kind === 'modern' && older !== false;
+      const version = listings.stored(server)?.version;
+      return version?.kind === 'modern' && version.older !== false;
     },
     isStored: (server, { tools }) => {
       const stored = listings.stored(server)?.tools.filter(({ offers }) => offers !== 'instructions') ?? [];
@@ -127,7 +122,7 @@ export function loadPool(options: LoadPoolOptions): Pool {
       const stored = before && known;
       const extra = instructions === undefined || instructions.trim() === '' ? [] : [toInstructions(instructions)];
       const { tools, faults } = parseListing({ ...listing, tools: [...listing.tools, ...extra] }, server);
-      const own = { tools, faults, version: version as unknown as Json, capabilities, ...(by && { by }) };
+      const own = { tools, faults, version, capabilities, ...(by && { by }) };
       const next = stored === undefined ? own : withChanges(stored, before!, listing, tools);
       await listings.store(server, next);
       if (listings.isNews(server, next)) onChange();
@@ -153,28 +148,21 @@ function idOf({ name, offers }: Pick<RemoteTool, 'name' | 'offers'>): string {
 
 type ResolvedProcess = Extract<ResolvedServer, { kind: 'stdio' }>;
 
-// Returns a function that expands the references of an entry.
-function createExpand(entry: ServerEntry, settings: StartSettings, options: LoadPoolOptions) {
-  const { world, workdir, secrets } = options;
-  // Trust was checked before: by the policy, or by the listing.
+// Expands the references of an entry. Trust was checked before: by the policy, or by the listing.
+async function expand(entry: ServerEntry, settings: StartSettings, options: LoadPoolOptions): Promise<ResolvedServer> {
   assertAccepted(entry);
-  return async (): Promise<ResolvedServer> => {
-    const { server, secrets: found } = await expandWithSecrets(entry, { world, workdir });
-    addSecrets(secrets, found);
-    assertAllowed(entry, server, settings, options);
-    return server;
-  };
-}
-
-interface PlanStartOptions extends LoadPoolOptions {
-  readonly lock: string | undefined;
+  const { server, secrets } = await expandWithSecrets(entry, options);
+  addSecrets(options.secrets, secrets);
+  assertAllowed(entry, server, settings, options);
+  return server;
 }
 
 // Returns what a process is started with, here or by the broker.
 async function planStart(
   server: ResolvedProcess,
   { env, sandbox, advisories: path }: StartSettings,
-  { world, wieldHome, network, beforeRun, lock }: PlanStartOptions,
+  { world, wieldHome, network, beforeRun }: LoadPoolOptions,
+  lock: string | undefined,
 ): Promise<PlannedStart> {
   // Python would write compiled code next to the files that were accepted.
   const own: Record<string, string> = server.installed === undefined ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
@@ -205,16 +193,13 @@ async function planStart(
   return { request: planned.request, first: undefined, egress, installed };
 }
 
-interface OpenAddressOptions extends LoadPoolOptions {
-  /** Throws if requests must not go to an address. */
-  readonly allows: ((url: URL) => void) | undefined;
-}
-
+// `allows` throws if requests must not go to an address.
 async function openAddress(
   server: HttpServer,
   reread: () => Promise<HttpServer>,
   { user }: StartSettings,
-  { world, wieldHome, serverSecrets, subjectToken, createFetch, allows }: OpenAddressOptions,
+  { world, wieldHome, serverSecrets, subjectToken, createFetch }: LoadPoolOptions,
+  allows: ((url: URL) => void) | undefined,
 ): Promise<UpstreamTransport> {
   const directory = toLoginDirectory(wieldHome, user);
   const fetch = createFetch({ url: server.url, headers: server.headers, limitsEvents: true, allows });

@@ -124,7 +124,7 @@ export function describeState({ name, condition, reason, open }: StateSuite): vo
 
     test('FLT-60', 'a tool list that one toolbox gets from a server is known to another', async () => {
       const [one, two] = await open();
-      one.listings.save('0123', { at: 1, version: { kind: 'newer' }, faults: [], tools: [] });
+      one.listings.save('0123', { at: 1, version: { kind: 'legacy' }, faults: [], tools: [] });
       await expect.poll(() => two.listings.load('0123') !== undefined, PATIENCE).toBe(true);
       expect(two.listings.load('0123')).toMatchObject({ at: 1, tools: [] });
     });

@@ -21,7 +21,7 @@ const TOOL = {
   approved: APPROVED,
 } as unknown as StoredTool;
 
-const LISTING: Listing = { at: 1, version: {}, faults: [], tools: [TOOL] };
+const LISTING: Listing = { at: 1, version: { kind: 'legacy' }, faults: [], tools: [TOOL] };
 
 function createDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'wield-listings-'));

@@ -1,7 +1,7 @@
 // Stored tool lists and failed starts of servers, by configuration hash.
 
 import { join } from 'node:path';
-import type { Json, JsonObject } from '../../core/json.js';
+import type { JsonObject } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import {
   anything,
@@ -21,6 +21,7 @@ import { createStatCache } from '../../files/read.js';
 import { removeFile } from '../../files/remove.js';
 import { checkStateDirectory } from '../../files/state.js';
 import { writeFileAtomic } from '../../files/write.js';
+import type { NegotiatedVersion } from '../connection/handshake.js';
 import type { OfferKind } from '../remote-tool.js';
 
 /** A tool in the stored tool list of its server. */
@@ -46,7 +47,7 @@ export interface Listing {
   /** When it was listed, in milliseconds since 1970. */
   readonly at: number;
   /** The negotiated protocol version. */
-  readonly version: Json;
+  readonly version: NegotiatedVersion;
   /** The user whose login listed it, as a digest; absent: that of this machine. */
   readonly by?: string;
   /** What the server can do, by protocol name. */

@@ -1,7 +1,6 @@
 // The tool lists of servers: stored ones, with changed tools as they were approved, and requests for new ones.
 
 import type { ToolError } from '../../core/error.js';
-import type { Json } from '../../core/json.js';
 import type { Snapshot, World } from '../../core/snapshot.js';
 import { formatDuration } from '../../core/text.js';
 import { settlesWithin } from '../../core/time-limit.js';
@@ -120,7 +119,7 @@ export function createListings(options: ListingsOptions) {
     },
 
     /** Returns the protocol version of a server that was negotiated last, if that was recently. */
-    knownVersionOf(server: ServerEntry): Json | undefined {
+    knownVersionOf(server: ServerEntry): Listing['version'] | undefined {
       const listing = loadListing(server);
       return listing !== undefined && ageOf(listing) < VERSION_LIFETIME_MS ? listing.version : undefined;
     },

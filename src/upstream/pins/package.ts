@@ -238,14 +238,14 @@ function scan(
   return undefined;
 }
 
-// Other options have a value.
-const SWITCHES =
-  /^(?:-[itdqP]+|--(?:rm|init|interactive|tty|detach|privileged|read-only|quiet|publish-all|no-healthcheck|oom-kill-disable|sig-proxy|disable-content-trust))$/;
+/** Options of `docker run` and its like without a value. */
+export const CONTAINER_SWITCHES =
+  /^(?:-[itdqP]+|--(?:rm|init|interactive|tty|detach|privileged|read-only|quiet|publish-all|replace|no-healthcheck|oom-kill-disable|sig-proxy|disable-content-trust))$/;
 
 function findImage(runner: string, words: readonly string[], before: number): RunPackage | undefined {
   for (let at = before; at < words.length; at++) {
     const word = words[at]!;
-    if (SWITCHES.test(word) || /^--[\w-]+=|^-[a-zA-Z]./.test(word)) continue;
+    if (CONTAINER_SWITCHES.test(word) || /^--[\w-]+=|^-[a-zA-Z]./.test(word)) continue;
     if (word.startsWith('-')) at++;
     else {
       const [, name, tag, digest] = IMAGE.exec(word) ?? [];
