@@ -30,7 +30,7 @@ export function intrude(place, pid = process.pid) {
       for (const line of text.split('\n').slice(0, -1)) {
         const { id, result, error } = JSON.parse(line);
         if (id === 1 && result) {
-          openSync(result.challenge, 'r');
+          openSync(result.value.challenge, 'r');
           send({ id: 2, method: 'prove', params: {} });
           send({ id: 3, method: 'status', params: {} });
         } else if (error === undefined) {
@@ -62,7 +62,7 @@ if (isMain && mode === 'listen') {
           pid: Number(process.argv[5] ?? process.pid),
           challenge: file,
         };
-        socket.write(`${JSON.stringify({ id, result: greeting })}\n`);
+        socket.write(`${JSON.stringify({ id, result: { value: greeting } })}\n`);
       }
     });
   }).listen(path, () => appendFileSync(file, 'ready\n'));

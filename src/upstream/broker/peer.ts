@@ -1,12 +1,11 @@
-// One end of the socket between a session and the broker: a JSON message per line, requests and events in both directions.
+// One end of the socket between a session and the broker: a JSON-RPC message per line, in both directions.
 
 import type { Socket } from 'node:net';
-import { type Deferred, deferred, onAbort } from '../../core/async.js';
 import { type ErrorValue, isToolError, reviveError } from '../../core/error.js';
-import { isRecord } from '../../core/json.js';
-import { RpcError, UnreadError } from '../../net/mcp.js';
+import { ERROR, RpcError, UnreadError } from '../../net/mcp.js';
 import { readLines } from '../../process/lines.js';
-import type { ServerExit } from '../connection/transport.js';
+import { Client } from '../connection/client.js';
+import type { ServerExit, UpstreamTransport } from '../connection/transport.js';
 
 export type Params = Readonly<Record<string, unknown>>;
 
@@ -43,77 +42,63 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 // What one end may leave unread before it is given up.
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
 
+const NEVER = new AbortController().signal;
+
 /** `holds`: requests that wait keep the process alive, and nothing else does. */
 export function createPeer(socket: Socket, handlers: PeerHandlers, holds = false): Peer {
-  const waiters = new Map<unknown, Deferred<unknown>>();
-  const answering = new Map<unknown, AbortController>();
-  let lastId = 0;
-  const hold = (): void => {
-    if (holds) socket[waiters.size > 0 ? 'ref' : 'unref']();
-  };
-  const send = (message: Params): void => {
-    if (!socket.writable) return;
-    socket.write(`${JSON.stringify(message)}\n`);
-    if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
-  };
-  const answer = async (id: unknown, method: string, params: Params): Promise<void> => {
-    const stop = new AbortController();
-    answering.set(id, stop);
+  const client = new Client(toTransport(socket));
+  client.onRequest = async (method, params, signal) => {
     try {
-      send({ id, result: (await handlers.request(method, params, stop.signal)) ?? null });
+      return { value: await handlers.request(method, params, signal) };
     } catch (error) {
-      send({ id, error: toWire(error) });
-    } finally {
-      answering.delete(id);
+      throw new RpcError(ERROR.internal, 'refused', toWire(error));
     }
   };
-  const receive = (line: string): void => {
-    const message: unknown = JSON.parse(line);
-    if (!isRecord(message)) throw new SyntaxError('not a message');
-    const { id, method, cancel } = message;
-    const params: Params = isRecord(message.params) ? message.params : {};
-    if (cancel !== undefined) answering.get(cancel)?.abort();
-    else if (typeof method !== 'string') {
-      const waiter = waiters.get(id);
-      if (message.error === undefined) waiter?.resolve(message.result);
-      else waiter?.reject(fromWire(message.error));
-    } else if (id === undefined) handlers.event(method, params);
-    else void answer(id, method, params);
+  client.onNotification = handlers.event;
+  let waiting = 0;
+  const hold = (more: number): void => {
+    waiting += more;
+    if (holds) socket[waiting > 0 ? 'ref' : 'unref']();
   };
-  readLines(socket, MAX_LINE_BYTES, receive, () => socket.destroy());
-  const closed = new Promise<void>((resolve) => {
-    socket.once('close', () => {
-      for (const waiter of waiters.values()) waiter.reject(new PeerClosedError('the broker ended'));
-      for (const stop of answering.values()) stop.abort();
-      resolve();
-    });
-  });
-  hold();
+  hold(0);
   return {
-    closed,
-    notify: (method, params) => send({ method, params }),
+    closed: client.closed,
+    notify: (method, params) => void client.notify(method, params).catch(() => {}),
     close: () => socket.destroy(),
-    async request(method, params, signal) {
-      if (!socket.writable) throw new PeerClosedError('the broker ended');
-      const id = ++lastId;
-      const waiter = deferred<unknown>();
-      waiters.set(id, waiter);
-      hold();
-      send({ id, method, params });
-      const cancel = (): void => {
-        send({ cancel: id });
-        waiter.reject(new Error('the request was aborted'));
-      };
-      const unlisten = signal && onAbort(signal, cancel);
+    async request(method, params, signal = NEVER) {
+      hold(1);
       try {
-        return await waiter.promise;
+        return ((await client.request(method, params, { signal })) as { readonly value: unknown }).value;
+      } catch (error) {
+        if (error instanceof RpcError) throw fromWire(error.data);
+        throw client.isOpen ? error : new PeerClosedError('the broker ended');
       } finally {
-        unlisten?.();
-        waiters.delete(id);
-        hold();
+        hold(-1);
       }
     },
   };
+}
+
+function toTransport(socket: Socket): UpstreamTransport {
+  const transport: UpstreamTransport = {
+    async start() {},
+    async send(message) {
+      if (!socket.writable) throw new PeerClosedError('the broker ended');
+      socket.write(`${JSON.stringify(message)}\n`);
+      if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
+    },
+    async close() {
+      socket.destroy();
+    },
+  };
+  readLines(
+    socket,
+    MAX_LINE_BYTES,
+    (line) => transport.onmessage?.(JSON.parse(line)),
+    () => socket.destroy(),
+  );
+  socket.once('close', () => transport.onclose?.());
+  return transport;
 }
 
 function toWire(error: unknown): Params {
@@ -127,7 +112,7 @@ function toWire(error: unknown): Params {
 }
 
 function fromWire(value: unknown): Error {
-  const { tool, rpc, lost, exit } = value as {
+  const { tool, rpc, lost, exit } = Object(value) as {
     readonly tool?: ErrorValue;
     readonly rpc?: { code: number; message: string; data: unknown; isUnread: boolean };
     readonly lost?: string;

@@ -77,6 +77,8 @@ export class Client {
   onRequest: (method: string, params: JsonObject, signal: AbortSignal) => Promise<Fields> = (method) => {
     throw new RpcError(ERROR.methodNotFound, `Method not found: ${method}`);
   };
+  /** Called with other notifications than those of requests. */
+  onNotification: (method: string, params: Fields) => void = (method, params) => this.listeners.get(method)?.(params);
   onError: (error: Error) => void = () => {};
   /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
@@ -199,7 +201,7 @@ export class Client {
       this.#answering.get(params.requestId)?.abort();
       const waiter = this.#waiters.get(params.requestId);
       if (waiter?.onAccepted !== undefined) waiter.reject(new LostError('the server ended the subscription'));
-    } else this.listeners.get(method)?.(params);
+    } else this.onNotification(method, params);
     return false;
   }
 
@@ -207,13 +209,13 @@ export class Client {
     const stop = new AbortController();
     this.#answering.set(id, stop);
     try {
-      const answer = method === 'ping' ? {} : await this.onRequest(method, params, stop.signal);
+      const answer = await this.onRequest(method, params, stop.signal);
       if (!stop.signal.aborted) await this.#send({ id, result: answer });
     } catch (error) {
       if (stop.signal.aborted) return;
-      const { code, message } =
-        error instanceof RpcError ? error : { code: ERROR.internal, message: toToolError(error).message };
-      await this.#send({ id, error: { code, message } }).catch(this.onError);
+      const { code, message, data } =
+        error instanceof RpcError ? error : new RpcError(ERROR.internal, toToolError(error).message);
+      await this.#send({ id, error: { code, message, data } }).catch(this.onError);
     } finally {
       this.#answering.delete(id);
     }

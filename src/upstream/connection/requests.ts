@@ -38,7 +38,7 @@ const MAX_PAGES = 8;
 // More than any tool needs, and few enough to dismiss one by one.
 const MAX_REQUESTS = 16;
 
-/** Answers requests of a server of the older protocol version: elicitation, sampling and roots. */
+/** Answers a ping, and requests of a server of the older protocol version: elicitation, sampling and roots. */
 export function serveRequests(
   client: Client,
   calls: ReadonlySet<PersonalCall>,
@@ -54,6 +54,7 @@ export function serveRequests(
   };
   const { onRequest: refuse } = client;
   client.onRequest = async (method, params, signal) => {
+    if (method === 'ping') return {};
     if (client.isModern) return refuse(method, params, signal);
     if (method === 'elicitation/create') return elicit(params, signal);
     const capability = announces.find((one) => CLIENT_METHODS[one] === method);
