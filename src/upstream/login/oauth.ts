@@ -207,8 +207,8 @@ export async function logInByGrant(options: OAuthOptions, refused: Response | un
 
 async function requestLogin(server: HttpServer, refused: Response | undefined, options: OAuthOptions) {
   const request = { ...options, server, refused, fetch: createLoginFetch(options) };
-  if (usesCallersToken(server)) return (await import('./exchange.js')).requestByExchange(request);
-  return (await import('./grant.js')).requestByGrant(request);
+  const { requestByExchange, requestByGrant } = await import('./grant.js');
+  return usesCallersToken(server) ? requestByExchange(request) : requestByGrant(request);
 }
 
 async function requestTokens(login: StoredLogin, refreshToken: string, options: OAuthOptions): Promise<Tokens> {
