@@ -66,13 +66,12 @@ export function createSharing(options: SharingOptions): Sharing {
     async open(server, settings, { signal, older }) {
       if (!isUsed(server, settings) || (await connect()) === undefined) return undefined;
       const planned = await plan(server, settings, older !== undefined);
-      const own = { signal, redact: <T>(value: T): T => redact(value, server.name) };
       // A broker may end just before it is asked.
       for (let attempt = 1; attempt <= 2; attempt++) {
         const link = await connect();
         if (link === undefined) break;
         try {
-          return await openChannel(link, planned, own);
+          return await openChannel(link, planned, signal, (value) => redact(value, server.name));
         } catch (error) {
           if (!(error instanceof PeerClosedError)) throw error;
         }
@@ -99,14 +98,13 @@ export function createSharing(options: SharingOptions): Sharing {
   };
 }
 
-interface ChannelOptions {
-  readonly signal: AbortSignal;
-  /** Removes secrets from what the server sends. */
-  readonly redact: <T>(value: T) => T;
-}
-
 // Opens a connection to a server that the broker runs or starts. Throws PeerClosedError if the broker is gone.
-async function openChannel(link: Link, plan: SharedPlan, { signal, redact }: ChannelOptions): Promise<Connection> {
+async function openChannel(
+  link: Link,
+  plan: SharedPlan,
+  signal: AbortSignal,
+  redact: <T>(value: T) => T,
+): Promise<Connection> {
   const { peer, channels, calls } = link;
   const { name } = plan.entry;
   const channel = link.nextId();
