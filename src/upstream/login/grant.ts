@@ -1,5 +1,4 @@
-// Logins without a person: by the credentials of a client, by an identity that something else signs (UPS-98), or by the token of
-// the caller, which the identity provider exchanges for a token of the server or an assertion (IDN-27).
+// Logins without a person: by credentials or a signed identity (UPS-98), or by the exchanged token of the caller (IDN-27).
 
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { ToolError } from '../../core/error.js';
