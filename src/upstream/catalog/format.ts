@@ -212,15 +212,11 @@ function toState(server: ServerEntry, found: ServerTools | FailedStart | undefin
 
 /** The error for a tool of a server that is not started: its workspace is not trusted, or nobody accepted it. */
 export function needsTrust({ name, owner }: ServerEntry): ToolError {
-  if (owner === 'package')
-    return new ToolError('needs_trust', `the server ${name} is not started: you have not accepted it yet`, {
-      hint: `wield mcp accept ${name} shows what it runs and asks`,
-      data: { server: name },
-    });
-  return new ToolError('needs_trust', `the server ${name} is not started: the workspace is not trusted`, {
-    hint: 'wield mcp shows what it runs; then run: wield trust',
-    data: { server: name },
-  });
+  const [why, hint] =
+    owner === 'package'
+      ? ['you have not accepted it yet', `wield mcp accept ${name} shows what it runs and asks`]
+      : ['the workspace is not trusted', 'wield mcp shows what it runs; then run: wield trust'];
+  return new ToolError('needs_trust', `the server ${name} is not started: ${why}`, { hint, data: { server: name } });
 }
 
 /** Describes a server that has not answered yet. */

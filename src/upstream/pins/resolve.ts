@@ -55,8 +55,9 @@ export async function resolvePackage(wanted: RunPackage, installing: Installing)
   }
 }
 
-async function resolveNpm({ name, wanted }: RunPackage, directory: string, installing: Installing): Promise<Resolved> {
-  const spec = `${name}@${wanted ?? 'latest'}`;
+async function resolveNpm(wanted: RunPackage, directory: string, installing: Installing): Promise<Resolved> {
+  const { name } = wanted;
+  const spec = `${name}@${wanted.wanted ?? 'latest'}`;
   writeFileAtomic(join(directory, 'package.json'), '{ "private": true }\n', { durable: false });
   const flags = ['install', '--package-lock-only', '--save-exact', ...NPM_FLAGS];
   await runInstaller(['npm', ...flags, '--prefix', directory, '--', spec], directory, installing);
@@ -64,11 +65,7 @@ async function resolveNpm({ name, wanted }: RunPackage, directory: string, insta
   const files = { 'package.json': read('package.json'), 'package-lock.json': read('package-lock.json') };
   const { version, integrity } = readNpmLock(files['package-lock.json']).get(`node_modules/${name}`) ?? {};
   if (version === undefined || integrity === undefined)
-    throw unresolved(
-      describePackage({ ecosystem: 'npm', name }, wanted),
-      installing.server,
-      'npm names no integrity of it',
-    );
+    throw unnamed(wanted, installing, 'npm names no integrity of it');
   return { version, integrity, files };
 }
 
@@ -81,8 +78,7 @@ async function resolvePypi(wanted: RunPackage, directory: string, installing: In
   await runInstaller(['uv', 'pip', 'compile', ...flags, ...own, ...files], directory, installing);
   const text = readFileSync(join(directory, 'requirements.txt'), 'utf8');
   const found = readRequirements(text).find((one) => toPypiName(one.name) === toPypiName(name));
-  if (found === undefined || found.hashes.length === 0)
-    throw unresolved(describePackage(wanted, wanted.wanted), installing.server, 'uv names no hash of it');
+  if (found === undefined || found.hashes.length === 0) throw unnamed(wanted, installing, 'uv names no hash of it');
   const integrity = [...found.hashes].sort().join(' ');
   return { version: found.version, integrity, files: { 'requirements.txt': text } };
 }
@@ -102,11 +98,7 @@ async function resolveImage(wanted: RunPackage, installing: Installing): Promise
     : await runProgram([runner, 'image', 'inspect', '--format', '{{join .RepoDigests " "}}', image], '/', installing);
   const [digest] = /sha256:[0-9a-f]{64}/.exec(known.stdout) ?? [];
   if (!known.ok || digest === undefined)
-    throw unresolved(
-      describePackage(wanted, tag),
-      installing.server,
-      asked.reason || `${runner} names no digest of it`,
-    );
+    throw unnamed({ ...wanted, wanted: tag }, installing, asked.reason || `${runner} names no digest of it`);
   return { version: digest, integrity: digest, files: {} };
 }
 
@@ -201,6 +193,10 @@ async function runProgram(
     stdout: outcome.stdout.toString('utf8'),
     reason: reason.filter((line) => line !== '' && !/^npm warn|log of this run|debug-0\.log/i.test(line)).join(' '),
   };
+}
+
+function unnamed(wanted: RunPackage, { server }: Installing, reason: string): ToolError {
+  return unresolved(describePackage(wanted, wanted.wanted), server, reason);
 }
 
 function unresolved(what: string, server: string, reason: string): ToolError {
