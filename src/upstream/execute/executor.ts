@@ -18,17 +18,6 @@ import type { RemoteRunOptions } from './run.js';
 
 export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remote'> {
   let running: Promise<typeof import('./run.js')> | undefined;
-  const addSandbox = async (
-    plan: RemotePlan,
-    entry: StdioServer,
-    { applied, sandboxes }: ReturnType<typeof serverProfiles>,
-    { workdir, settings }: PlanSnapshot,
-  ): Promise<RemotePlan> => {
-    const { planSandbox } = await import('../../process/sandbox/index.js');
-    const environment = { ...baseEnvironment(options.world, settings.env.pass), ...entry.env };
-    const target = { name: plan.server, isPermanent: true, workdir, code: [], environment };
-    return { ...plan, sandbox: (await planSandbox(applied, sandboxes, target, options)).sandbox };
-  };
   return {
     kind: 'remote',
     digest: (tool) => {
@@ -47,11 +36,15 @@ export function createRemoteExecutor(options: RemoteRunOptions): Executor<'remot
       const plan: RemotePlan = { kind: 'remote', tool, input, timeoutMs, server, remoteTool, target, ...request };
       const entry = snapshot.servers.servers.find((one) => one.name === server);
       if (entry?.kind !== 'stdio') return plan;
-      const profiles = serverProfiles(entry, snapshot.settings.sandbox);
+      const { workdir, settings } = snapshot;
+      const { applied, sandboxes } = serverProfiles(entry, settings.sandbox);
       assertWholeServer(tool, entry, snapshot.settings.sandbox);
-      if (profiles.applied.length === 0) return plan;
+      if (applied.length === 0) return plan;
       if (withoutSandbox) throw keepsSandbox(entry);
-      return addSandbox(plan, entry, profiles, snapshot);
+      const { planSandbox } = await import('../../process/sandbox/index.js');
+      const environment = { ...baseEnvironment(options.world, settings.env.pass), ...entry.env };
+      const boxed = { name: server, isPermanent: true, workdir, code: [], environment };
+      return { ...plan, sandbox: (await planSandbox(applied, sandboxes, boxed, options)).sandbox };
     },
     async programs({ server, sandbox }, snapshot) {
       const entry = snapshot.servers.servers.find((one) => one.name === server);

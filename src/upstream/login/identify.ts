@@ -6,7 +6,7 @@ import type { CreateFetch } from '../../net/fetch.js';
 import { createIdTokenVerifier } from '../../net/tokens.js';
 import type { OAuthClientInformationMixed } from '../sdk.js';
 import { createSecret } from './links.js';
-import { assertShowable } from './steps.js';
+import { assertShowable, toClientMetadata } from './steps.js';
 
 /** A login at an identity provider that has begun. */
 export interface StartedIdentification {
@@ -74,16 +74,6 @@ export function createIdentify({ issuers, createFetch, debug }: IdentifyOptions)
         return user;
       },
     };
-  };
-}
-
-function toClientMetadata(redirectUrl: string) {
-  return {
-    client_name: 'wield',
-    redirect_uris: [redirectUrl],
-    grant_types: ['authorization_code'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
   };
 }
 

@@ -135,13 +135,7 @@ export function createProvider(
     };
   return {
     redirectUrl,
-    clientMetadata: {
-      client_name: 'wield',
-      redirect_uris: [redirectUrl],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-    },
+    clientMetadata: toClientMetadata(redirectUrl, 'refresh_token'),
     state: () => state,
     clientInformation: () => known ?? draft.client,
     saveClientInformation: known === undefined ? save('client') : undefined,
@@ -153,6 +147,17 @@ export function createProvider(
     saveDiscoveryState: save('discovery'),
     discoveryState: () => draft.discovery,
     saveResourceUrl: save('resource'),
+  };
+}
+
+/** Describes wield to a login server, which registers it as a client. */
+export function toClientMetadata(redirectUrl: string, ...grants: readonly string[]) {
+  return {
+    client_name: 'wield',
+    redirect_uris: [redirectUrl],
+    grant_types: ['authorization_code', ...grants],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
   };
 }
 
