@@ -1,13 +1,14 @@
 // Converts a server entry of another client: references are translated, secrets become files.
 
 import { dirname, isAbsolute, join } from 'node:path';
-import { isRecord, type Json, type JsonObject } from '../core/json.js';
+import { isRecord, type JsonObject } from '../core/json.js';
 import { isSensitiveName } from '../core/redact.js';
 import { quoteOutside } from '../core/text.js';
 import { isOwnServer } from '../upstream/entries/entry.js';
 import { mapTexts, type TextPosition } from '../upstream/entries/fields.js';
 import { CONTAINER_SWITCHES } from '../upstream/pins/package.js';
 import type { Client, ClientEnvironment, ClientFile } from './client.js';
+import { toPlain } from './config-file.js';
 import { createDraft, type Draft } from './read-entry.js';
 import { convertUrl, findSecretArguments, holdsSecret, isSecret, splitScheme } from './secrets.js';
 
@@ -73,14 +74,14 @@ export function convertServer(client: Client, name: string, entry: unknown, opti
   const env = { ...draft.ownEnv, ...changed.env };
   const headers = { ...draft.ownHeaders, ...changed.headers };
   const { allow, deny, timeout, startTimeout, sandbox, sandboxEnabled, disabled } = draft;
-  const written = withoutUndefined({
+  const written = toPlain({
     ...(command === undefined ? { type: draft.isSse ? 'sse' : 'http', url: url ?? '' } : { command, args }),
     env: unlessEmpty(env),
     cwd,
     headers: unlessEmpty(headers),
     oauth: unlessEmpty(oauth ?? {}),
     ...{ allow, deny, timeout, startTimeout, sandbox, sandboxEnabled, disabled },
-  });
+  }) as JsonObject;
   if (draft.disabled) draft.notes.push('it is disabled there and will be disabled here');
   const usable = draft.unusable === undefined;
   return {
@@ -144,10 +145,6 @@ function findVariables(text: string): string[] {
 
 function unlessEmpty(table: Readonly<Record<string, string>>): JsonObject | undefined {
   return Object.keys(table).length === 0 ? undefined : table;
-}
-
-function withoutUndefined(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
 // Translates references and placeholders of a client: inputs become variables, directories are filled in. A reference that

@@ -56,9 +56,8 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
     return toServerUri(server, id);
   };
 
-  const locate = createLocate(format);
   const findResource = (uri: string, snapshot: Snapshot): Tool | undefined => {
-    const at = locate(uri, snapshot);
+    const at = locate(uri, snapshot, format);
     if (at === undefined) return undefined;
     const { server, found } = at;
     const offer = findListed(found, at.uri);
@@ -78,7 +77,7 @@ export function createUpstreamOffers({ format, describe, follow }: UpstreamOffer
       return tool && { ...tool, action: { ...(tool.action as RemoteAction), method: 'resources/subscribe' } };
     },
     follow(uri, snapshot, onUpdate, protocol) {
-      const at = locate(uri, snapshot());
+      const at = locate(uri, snapshot(), format);
       return at && follow({ ...at, protocol }, snapshot, onUpdate);
     },
     resources: async (snapshot) =>
@@ -166,24 +165,20 @@ function findListed(found: ServerTools, uri: string): ServerOffer | undefined {
 }
 
 // The server of a URI, and the URI there. One that keeps names comes first, and is asked for any URI that no other has.
-function createLocate(format: UpstreamFormat) {
-  return (uri: string, snapshot: Snapshot) => {
-    const listed = format.listed(snapshot).filter(({ found }) => found.listing.capabilities?.resources !== undefined);
-    const own = parsePublicUri(uri);
-    const prefixed = own && listed.find(({ server }) => server.name === own.server);
-    if (prefixed !== undefined) return { ...prefixed, uri: own!.uri };
-    // Nobody else answers for a server, nor for our skills and documents.
-    if (OWN_SCHEMES.test(uri) && !isPage(uri)) return undefined;
-    const keeping = isPage(uri) ? [] : listed.filter(({ server }) => server.prefix === false);
-    const kept = keeping.find(({ found }) => findListed(found, uri) !== undefined);
-    if (kept !== undefined) return { ...kept, uri };
-    // An app names resources of its own server as that server does.
-    const listing = listed.filter(({ found }) =>
-      found.offers.some(({ kind, id }) => kind === 'resource' && id === uri),
-    );
-    const other = listing.length === 1 ? listing[0] : keeping[0];
-    return other && { ...other, uri };
-  };
+function locate(uri: string, snapshot: Snapshot, format: UpstreamFormat): Located | undefined {
+  const listed = format.listed(snapshot).filter(({ found }) => found.listing.capabilities?.resources !== undefined);
+  const own = parsePublicUri(uri);
+  const prefixed = own && listed.find(({ server }) => server.name === own.server);
+  if (prefixed !== undefined) return { ...prefixed, uri: own!.uri };
+  // Nobody else answers for a server, nor for our skills and documents.
+  if (OWN_SCHEMES.test(uri) && !isPage(uri)) return undefined;
+  const keeping = isPage(uri) ? [] : listed.filter(({ server }) => server.prefix === false);
+  const kept = keeping.find(({ found }) => findListed(found, uri) !== undefined);
+  if (kept !== undefined) return { ...kept, uri };
+  // An app names resources of its own server as that server does.
+  const listing = listed.filter(({ found }) => found.offers.some(({ kind, id }) => kind === 'resource' && id === uri));
+  const other = listing.length === 1 ? listing[0] : keeping[0];
+  return other && { ...other, uri };
 }
 
 const MODEL: Caller = { kind: 'model', door: 'library' };
