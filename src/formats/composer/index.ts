@@ -2,7 +2,7 @@
 
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task } from '../shared/task-file.js';
 import { ARGS, describeTask } from '../shared/task-input.js';
 import { parseObject, readTable, toSteps } from '../shared/task-text.js';
 
@@ -12,7 +12,7 @@ export function createComposerFormat(): Format {
     prefix: 'composer',
     runner: ['composer', '@'],
     files: ['composer.json'],
-    parse: ({ text }) => parse(text),
+    parse: ({ text }) => ({ tasks: parse(text) }),
   });
 }
 
@@ -20,21 +20,19 @@ export function createComposerFormat(): Format {
 const EVENT =
   /^(?:pre|post)-(?:install|update|status|archive|autoload|root-package-install|create-project|operations|package|dependencies|file|command|pool)\b/;
 
-function parse(text: string): Tasks {
+function parse(text: string): Task[] {
   const document = parseObject(text);
   const descriptions = isRecord(document['scripts-descriptions']) ? document['scripts-descriptions'] : {};
-  const read = (name: string, value: unknown): Task | string | undefined => {
+  const toOffer = (name: string, value: unknown): Task['offer'] => {
     if (EVENT.test(name) || name === 'command' || name === 'init') return undefined;
     const lines = Array.isArray(value) ? value : [value];
     if (!lines.every((line) => typeof line === 'string')) return 'not a string or a list of strings';
     return {
-      name,
       description: describeTask(descriptions[name], lines.join(' && ')),
       argv: ['composer', 'run-script', name, { param: 'args' }],
       input: ARGS,
       endOfOptions: true,
     };
   };
-  const keys = { commands: ['commands'], tasks: [], others: [] };
-  return readTable(document.scripts, read, (commands) => toSteps({ commands }, keys));
+  return readTable(document.scripts, toOffer, (commands) => toSteps({ commands }, { commands: ['commands'] }));
 }

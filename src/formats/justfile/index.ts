@@ -3,7 +3,7 @@
 import type { Format } from '../../core/format.js';
 import type { JsonSchema } from '../../core/schema.js';
 import { quoteOutside } from '../../core/text.js';
-import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type TaskCommand, type Tasks } from '../shared/task-file.js';
 import { describeTask, SHELL_SAFE, SHELL_SAFE_NOTE } from '../shared/task-input.js';
 import { type JustParameter, type Recipe, readJustfile } from './read.js';
 
@@ -17,11 +17,12 @@ export function createJustfileFormat(): Format {
 }
 
 function parse(text: string): Tasks {
-  const { recipes, unlisted, leftOut, others } = readJustfile(text);
+  const { recipes, others } = readJustfile(text);
   return {
-    tasks: recipes.map(toTask),
-    leftOut,
-    unlisted,
+    tasks: recipes.map((recipe) => ({
+      ...recipe,
+      offer: recipe.isPrivate ? undefined : (recipe.fault ?? toCommand(recipe)),
+    })),
     findings: others.map(({ line, name }) => ({
       line,
       message: `recipes of "${quoteOutside(name, 200)}" are left out: imports and modules are not followed`,
@@ -30,13 +31,9 @@ function parse(text: string): Tasks {
   };
 }
 
-function toTask({ name, line, about, parameters, group, runs, steps }: Recipe): Task {
+function toCommand({ name, about, parameters, group }: Recipe): TaskCommand {
   const of = group === undefined ? '' : ` (${group})`;
   return {
-    name,
-    line,
-    runs,
-    steps,
     description: `${describeTask(about, `just ${name}`)}${of}`,
     argv: ['just', name, ...parameters.map(({ name: param }) => ({ param }))],
     input: {

@@ -2,7 +2,6 @@
 
 import type { Steps } from '../shared/known-commands.js';
 import { isPlainWord, VALUE } from '../shared/shell-text.js';
-import type { LeftOut } from '../shared/task-file.js';
 
 export interface JustParameter {
   readonly name: string;
@@ -17,6 +16,9 @@ export interface JustParameter {
 export interface Recipe {
   readonly name: string;
   readonly line: number;
+  readonly isPrivate: boolean;
+  /** Why it cannot be offered. */
+  readonly fault: string | undefined;
   readonly about: string | undefined;
   readonly group: string | undefined;
   readonly parameters: readonly JustParameter[];
@@ -27,9 +29,6 @@ export interface Recipe {
 
 export interface Justfile {
   readonly recipes: readonly Recipe[];
-  /** Recipes that are not offered. */
-  readonly unlisted: readonly Pick<Recipe, 'name' | 'runs' | 'steps'>[];
-  readonly leftOut: readonly LeftOut[];
   /** Imports and modules. */
   readonly others: readonly { readonly kind: string; readonly name: string; readonly line: number }[];
 }
@@ -109,7 +108,7 @@ export function readJustfile(text: string): Justfile {
   }
   const isShell = !/^quote\s*\(|^set\s+shell\b/m.test(text.replace(POSIX_SHELL, ''));
   const imports = others.some(({ kind }) => kind === 'import');
-  return { ...toRecipes([...drafts.values()], { isShell, imports }), others };
+  return { recipes: [...drafts.values()].map((declared) => toRecipe(declared, { isShell, imports })), others };
 }
 
 // Settings of a shell that reads quotes as `quote()` writes them.
@@ -123,35 +122,29 @@ interface Context {
   readonly imports: boolean;
 }
 
-function toRecipes(declared: readonly Draft[][], context: Context): Omit<Justfile, 'others'> {
-  const recipes: Recipe[] = [];
-  const leftOut: LeftOut[] = [];
-  const unlisted: Pick<Recipe, 'name' | 'runs' | 'steps'>[] = [];
-  for (const drafts of declared) {
-    const { name, line, about, attributes, parameters } = drafts.at(-1)!;
-    const runs = drafts.flatMap(({ header, body }) => [header, ...body]).join('\n');
-    const steps = stepsOf(drafts);
-    unlisted.push({ name, runs, steps });
-    const has = (attribute: string): boolean => drafts.some((one) => one.attributes.names.has(attribute));
-    if (name.startsWith('_') || has('private')) continue;
-    if (parameters === undefined) leftOut.push({ name, why: 'its parameters cannot be read' });
-    else if (new Set(drafts.map((one) => JSON.stringify(one.parameters))).size > 1)
-      leftOut.push({ name, why: 'it is declared several times, with other parameters' });
-    else if (has('confirm')) leftOut.push({ name, why: 'it asks for confirmation at a terminal' });
-    else if (has('arg')) leftOut.push({ name, why: 'it has options ([arg]), which are not supported' });
-    else {
-      recipes.push({
-        name,
-        line,
-        about,
-        group: attributes.group,
-        runs,
-        steps,
-        parameters: parameters.map((one) => ({ ...one, isQuoted: isQuoted(one.name, drafts, context) })),
-      });
-    }
-  }
-  return { recipes, unlisted, leftOut };
+// The last declaration describes a recipe that is declared several times.
+function toRecipe(drafts: readonly Draft[], context: Context): Recipe {
+  const { name, line, about, attributes, parameters = [] } = drafts.at(-1)!;
+  const has = (attribute: string): boolean => drafts.some((one) => one.attributes.names.has(attribute));
+  return {
+    name,
+    line,
+    isPrivate: name.startsWith('_') || has('private'),
+    fault: findFault(drafts, has),
+    about,
+    group: attributes.group,
+    parameters: parameters.map((one) => ({ ...one, isQuoted: isQuoted(one.name, drafts, context) })),
+    runs: drafts.flatMap(({ header, body }) => [header, ...body]).join('\n'),
+    steps: stepsOf(drafts),
+  };
+}
+
+function findFault(drafts: readonly Draft[], has: (attribute: string) => boolean): string | undefined {
+  if (drafts.at(-1)!.parameters === undefined) return 'its parameters cannot be read';
+  if (new Set(drafts.map((one) => JSON.stringify(one.parameters))).size > 1)
+    return 'it is declared several times, with other parameters';
+  if (has('confirm')) return 'it asks for confirmation at a terminal';
+  return has('arg') ? 'it has options ([arg]), which are not supported' : undefined;
 }
 
 // Dependencies without values, and lines; not those of a script.

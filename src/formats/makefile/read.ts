@@ -1,12 +1,14 @@
 // Reads the targets and variables of a Makefile without evaluating anything.
 
 import type { Steps } from '../shared/known-commands.js';
-import type { LeftOut } from '../shared/task-file.js';
 import { createVariables, type Variables } from './variables.js';
 
-/** A target that is a task. */
 export interface Target {
   readonly name: string;
+  /** Whether it is a task: others are files, patterns or of make. */
+  readonly isTask: boolean;
+  /** Why it cannot be offered. */
+  readonly fault: string | undefined;
   readonly line: number;
   readonly about: string | undefined;
   /** The lines of its recipe. */
@@ -18,13 +20,10 @@ export interface Target {
 
 export interface Makefile {
   readonly targets: readonly Target[];
-  /** Targets that are not tasks. */
-  readonly unlisted: readonly Pick<Target, 'name' | 'runs' | 'steps'>[];
   /** Variables with `?=` and their values. */
   readonly variables: ReadonlyMap<string, string>;
   /** Variables that may be set: the file gives them a value, and uses them as arguments of programs only. */
   readonly settable: ReadonlySet<string>;
-  readonly leftOut: readonly LeftOut[];
   readonly includes: readonly { readonly name: string; readonly line: number }[];
 }
 
@@ -47,7 +46,6 @@ export function readMakefile(text: string): Makefile {
   >();
   const variables = new Map<string, string>();
   const uses = createVariables();
-  const leftOut: LeftOut[] = [];
   const includes: { name: string; line: number }[] = [];
   const phony = new Set<string>();
   const branches = createBranches();
@@ -120,23 +118,24 @@ export function readMakefile(text: string): Makefile {
     comment = [];
     current = [];
   }
-  const targets: Target[] = [];
-  const unlisted: Pick<Target, 'name' | 'runs' | 'steps'>[] = [];
-  for (const target of found.values()) {
-    const runs = [...target.needs, ...target.recipe].join('\n');
-    const steps = stepsOf(target, [...found.keys()], uses);
-    unlisted.push({ name: target.name, runs, steps });
-    if (!branches.isCertain(target.name)) {
-      if (isTask(target.name, target.about, phony))
-        leftOut.push({ name: target.name, why: 'declared in a conditional, which only make can evaluate' });
-      continue;
-    }
-    if (/[$]/.test(target.name))
-      leftOut.push({ name: target.name, why: 'named by a variable, which only make can expand' });
-    else if (isTask(target.name, target.about, phony))
-      targets.push({ ...target, recipe: target.recipe.join('\n'), runs, steps });
-  }
-  return { targets, unlisted, variables, settable: uses.findSettable(), leftOut, includes };
+  const targets = [...found.values()].map((target): Target => {
+    const { name, about, needs, recipe } = target;
+    const isCertain = branches.isCertain(name);
+    const isVariable = isCertain && name.includes('$');
+    return {
+      ...target,
+      isTask: isVariable || isTask(name, about, phony),
+      fault: isVariable
+        ? 'named by a variable, which only make can expand'
+        : isCertain
+          ? undefined
+          : 'declared in a conditional, which only make can evaluate',
+      recipe: recipe.join('\n'),
+      runs: [...needs, ...recipe].join('\n'),
+      steps: stepsOf(target, [...found.keys()], uses),
+    };
+  });
+  return { targets, variables, settable: uses.findSettable(), includes };
 }
 
 // Recipes, and prerequisites that are targets: by name, by a pattern, or by a variable with one value. Others are files.

@@ -2,7 +2,7 @@
 
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
-import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type TaskCommand, type TaskSource } from '../shared/task-file.js';
 import { describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 import { parseTomlTable, readTable, toSteps } from '../shared/task-text.js';
 
@@ -12,7 +12,7 @@ export function createMiseFormat(): Format {
     prefix: 'mise',
     files: ['mise.toml', '.mise.toml'],
     readsAll: true,
-    parse,
+    parse: (source) => ({ tasks: parse(source) }),
   });
 }
 
@@ -35,21 +35,20 @@ export function createMiseDirectoryFormat(): Format {
   });
 }
 
-function parse(source: TaskSource): Tasks {
-  const read = (name: string, value: unknown): Task | string | undefined => {
+function parse(source: TaskSource): Task[] {
+  const toOffer = (name: string, value: unknown): Task['offer'] => {
     const body = isRecord(value) ? value : { run: value };
     if (body.hide === true || name.startsWith('_')) return undefined;
     if (body.confirm !== undefined) return 'it asks for confirmation at a terminal';
     if (name.includes('*')) return 'a pattern, not a name';
     const runs = [body.run].flat().find((one) => typeof one === 'string');
-    return toTask(name, body.description, runs);
+    return toCommand(name, body.description, runs);
   };
-  const { tasks, ...others } = readTable(parseTomlTable(source.text).tasks, read, (value) =>
+  const tasks = readTable(parseTomlTable(source.text).tasks, toOffer, (value) =>
     toSteps(Array.isArray(value) ? { run: value } : value, KEYS),
   );
-  const known = new Set(tasks.map(({ name }) => name));
-  const files = fileTasks(source, DIRECTORIES).filter(({ name }) => !known.has(name));
-  return { ...others, tasks: [...tasks, ...files] };
+  const isKnown = (name: string): boolean => tasks.some((task) => task.name === name && typeof task.offer === 'object');
+  return [...tasks, ...fileTasks(source, DIRECTORIES).filter(({ name }) => !isKnown(name))];
 }
 
 const KEYS = {
@@ -58,9 +57,8 @@ const KEYS = {
   others: ['description', 'alias', 'sources', 'outputs', 'dir', 'env', 'quiet', 'silent', 'raw', 'hide'],
 };
 
-function toTask(name: string, about: unknown, runs: unknown): Task {
+function toCommand(name: string, about: unknown, runs?: unknown): TaskCommand {
   return {
-    name,
     description: describeTask(about, typeof runs === 'string' ? runs : `mise run ${name}`),
     argv: ['mise', 'run', name, { param: 'args' }],
     input: PLAIN_ARGS,
@@ -100,11 +98,6 @@ function toFileTask({ read }: TaskSource, path: string, names: readonly string[]
   if (name === '' || last.startsWith('.') || (last.startsWith('_') && last !== '_default')) return undefined;
   // A script of the repository.
   const steps = fields.has('depends') || fields.has('depends_post') ? undefined : { commands: [], tasks: [] };
-  return {
-    ...toTask(name, fields.get('description'), `mise run ${name}`),
-    file,
-    runs: file.text,
-    steps,
-    runsBeside: true,
-  };
+  const offer = { ...toCommand(name, fields.get('description')), file, runsBeside: true };
+  return { name, runs: file.text, steps, offer };
 }

@@ -6,7 +6,7 @@ import { isRecord, mapValues } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import { quoteOutside } from '../../core/text.js';
 import type { TextFile } from '../shared/root-file.js';
-import { createTaskFormat, type Task, type TaskSource, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type TaskCommand, type TaskSource, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 import { parseObject, parseYamlTasks, readTable, toSteps } from '../shared/task-text.js';
 
@@ -24,12 +24,9 @@ function parse(source: TaskSource): Tasks {
   const document = parseObject(source.text);
   const manager = findManager(source, document);
   const { members, findings } = findMembers(source, document, manager);
-  const own = scriptsOf(document, manager);
   const below = members.map((file) => toMember(file, manager));
   return {
-    tasks: [...own.tasks, ...below.flatMap(({ tasks }) => tasks)],
-    unlisted: [own, ...below].flatMap(({ unlisted = [] }) => unlisted),
-    leftOut: [...(own.leftOut ?? []), ...below.flatMap(({ leftOut = [] }) => leftOut)],
+    tasks: [...scriptsOf(document, manager), ...below.flatMap(({ tasks }) => tasks)],
     findings: [...findings, ...below.flatMap((one) => one.findings ?? [])],
   };
 }
@@ -43,20 +40,22 @@ const LIFECYCLE = new Set(
 );
 for (const name of ['install', 'prepare', 'prepublishOnly', 'dependencies']) LIFECYCLE.add(name);
 
-function scriptsOf(document: Record<string, unknown>, manager: Manager, member?: Pick<Task, 'file' | 'group'>): Tasks {
+function scriptsOf(
+  document: Record<string, unknown>,
+  manager: Manager,
+  member?: Pick<TaskCommand, 'file' | 'group'>,
+): Task[] {
   const scripts = isRecord(document.scripts) ? document.scripts : {};
   const withHooks = mapValues(scripts, (text, name) =>
     [scripts[`pre${name}`] ?? [], text, scripts[`post${name}`] ?? []].flat(),
   );
-  const read = (name: string): Task | string | undefined => {
+  const toOffer = (name: string): Task['offer'] => {
     if (LIFECYCLE.has(name) || isHook(name, scripts)) return undefined;
     const text = scripts[name];
     if (typeof text !== 'string') return 'not a string';
-    return { ...member, name, description: describeTask(undefined, text), ...toCommand(manager, name) };
+    return { ...member, description: describeTask(undefined, text), ...toCommand(manager, name) };
   };
-  return readTable(withHooks, read, (commands) =>
-    toSteps({ commands }, { commands: ['commands'], tasks: [], others: [] }),
-  );
+  return readTable(withHooks, toOffer, (commands) => toSteps({ commands }, { commands: ['commands'] }));
 }
 
 // Runs before or after another script.
@@ -73,7 +72,10 @@ interface Manager {
   readonly passesOptions: boolean;
 }
 
-function toCommand({ program, passesOptions }: Manager, script: string): Pick<Task, 'argv' | 'input' | 'endOfOptions'> {
+function toCommand(
+  { program, passesOptions }: Manager,
+  script: string,
+): Pick<TaskCommand, 'argv' | 'input' | 'endOfOptions'> {
   if (program === 'npm') return { argv: ['npm', 'run', script, { param: 'args' }], input: ARGS, endOfOptions: true };
   return {
     argv: [program, 'run', script, { param: 'args', allowDash: passesOptions }],
@@ -192,5 +194,5 @@ function toMember(file: TextFile, manager: Manager): Tasks {
   const directory = file.path.split('/').at(-2)!;
   const group =
     typeof document.name === 'string' && document.name !== '' ? document.name.replace(/^@[^/]*\//, '') : directory;
-  return scriptsOf(document, manager, { file, group });
+  return { tasks: scriptsOf(document, manager, { file, group }) };
 }

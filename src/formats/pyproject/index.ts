@@ -4,7 +4,7 @@ import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { RootParameter } from '../shared/root-file.js';
-import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type TaskCommand } from '../shared/task-file.js';
 import { ARGS, describeTask, PLAIN_ARGS } from '../shared/task-input.js';
 import { parseTomlTable, readTable, toSteps } from '../shared/task-text.js';
 
@@ -14,29 +14,25 @@ export function createPyprojectFormat(): Format {
     prefix: 'poe',
     runner: ['poe', 'pdm'],
     files: ['pyproject.toml'],
-    parse: ({ text }) => parse(text),
+    parse: ({ text }) => ({ tasks: parse(text) }),
   });
 }
 
-function parse(text: string): Tasks {
+function parse(text: string): Task[] {
   const { tool } = parseTomlTable(text);
   const { poe, pdm } = isRecord(tool) ? tool : {};
-  const offered = (read: (name: string, value: unknown) => Task | string) => (name: string, value: unknown) =>
+  const unlessPrivate = (read: (name: string, value: unknown) => Task['offer']) => (name: string, value: unknown) =>
     name.startsWith('_') ? undefined : read(name, value);
-  const ofPoe = readTable(isRecord(poe) ? poe.tasks : {}, offered(toPoeTask), (value) =>
+  const ofPoe = readTable(isRecord(poe) ? poe.tasks : {}, unlessPrivate(toPoeTask), (value) =>
     // A list is a sequence of tasks.
     toSteps(Array.isArray(value) ? { sequence: value } : value, POE),
   );
   const scripts = isRecord(pdm) && isRecord(pdm.scripts) ? pdm.scripts : {};
-  const ofPdm = readTable(scripts, offered(toPdmTask), (value, name) => {
+  const ofPdm = readTable(scripts, unlessPrivate(toPdmTask), (value, name) => {
     const hooks = [`pre_${name}`, `post_${name}`].filter((hook) => Object.hasOwn(scripts, hook));
     return toSteps({ ...(isRecord(value) ? value : { cmd: value }), hooks }, PDM);
   });
-  return {
-    tasks: [...ofPoe.tasks, ...ofPdm.tasks],
-    leftOut: ofPoe.leftOut,
-    unlisted: [...ofPoe.unlisted, ...ofPdm.unlisted],
-  };
+  return [...ofPoe, ...ofPdm];
 }
 
 const POE = { commands: ['cmd', 'shell'], tasks: ['sequence', 'ref', 'deps'], others: ['help', 'args', 'env', 'cwd'] };
@@ -52,23 +48,20 @@ function helpOf(value: unknown): unknown {
   return isRecord(value) ? value.help : undefined;
 }
 
-function toPdmTask(name: string, value: unknown): Task {
+function toPdmTask(name: string, value: unknown): TaskCommand {
   return {
     prefix: 'pdm',
-    name,
     description: describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'call'], `pdm run ${name}`)),
     argv: ['pdm', 'run', name, { param: 'args', allowDash: true }],
     input: PLAIN_ARGS,
   };
 }
 
-function toPoeTask(name: string, value: unknown): Task | string {
-  const task = {
-    name,
-    description: describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'script', 'expr'], `poe ${name}`)),
-  };
+function toPoeTask(name: string, value: unknown): TaskCommand | string {
+  const description = describeTask(helpOf(value), runsOf(value, ['cmd', 'shell', 'script', 'expr'], `poe ${name}`));
   const declared = argumentsOf(value);
-  if (declared === undefined) return { ...task, argv: ['poe', name, { param: 'args', allowDash: true }], input: ARGS };
+  if (declared === undefined)
+    return { description, argv: ['poe', name, { param: 'args', allowDash: true }], input: ARGS };
   const missing = declared.find(({ isRequired, schema }) => isRequired && schema === undefined);
   if (missing !== undefined) return `its argument "${missing.name}" cannot be passed`;
   const usable = declared.filter(({ schema }) => schema !== undefined);
@@ -78,7 +71,7 @@ function toPoeTask(name: string, value: unknown): Task | string {
     ...usable.filter(({ option }) => option === undefined),
   ];
   return {
-    ...task,
+    description,
     argv: [
       'poe',
       name,

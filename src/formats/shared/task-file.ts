@@ -14,12 +14,19 @@ import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
 import { hashTexts } from '../../files/digest.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
-import type { Steps } from './known-commands.js';
 import { NOT_OFFERED, type OwnCommand, readSource, type TextFile, toTool } from './root-file.js';
 import { findMentions, type JudgedTask } from './task-words.js';
 
 /** A task as its file declares it. */
-export interface Task extends Omit<OwnCommand, 'background' | 'destructive' | 'directory' | 'mentions'> {
+export interface Task extends JudgedTask {
+  readonly line?: number;
+  /** The tool that it is, or why it cannot be one. Undefined if it is not offered, but others may run it. */
+  readonly offer?: TaskCommand | string | undefined;
+}
+
+/** The command of a task that is offered. */
+export interface TaskCommand
+  extends Omit<OwnCommand, 'name' | 'background' | 'destructive' | 'directory' | 'mentions'> {
   /** The file that defines it, if it is another one, such as the package.json of a workspace. */
   readonly file?: TextFile;
   /** What its name begins with, if not the prefix of the format. */
@@ -28,25 +35,11 @@ export interface Task extends Omit<OwnCommand, 'background' | 'destructive' | 'd
   readonly group?: string;
   /** Whether it runs in the directory of the file that the configuration names, wherever its own file is. */
   readonly runsBeside?: boolean;
-  /** The text of what it runs and of what runs before it, to judge by; it is not part of the tool. */
-  readonly runs?: string | undefined;
-  /** The same in parts; undefined if it is not known what it runs. */
-  readonly steps?: Steps | undefined;
-  readonly line?: number;
-}
-
-/** A task that cannot be a tool. */
-export interface LeftOut {
-  readonly name: string;
-  readonly why: string;
 }
 
 /** What a parser found. */
 export interface Tasks {
   readonly tasks: readonly Task[];
-  readonly leftOut?: readonly LeftOut[];
-  /** Tasks that are not offered, but that others may run. */
-  readonly unlisted?: readonly JudgedTask[];
   readonly findings?: readonly Finding[];
 }
 
@@ -206,7 +199,7 @@ function createSource(entry: string, place: Place, seen: Map<string, FileState>)
 }
 
 function toTools(
-  { tasks, leftOut = [], unlisted = [], findings = [] }: Tasks,
+  { tasks, findings = [] }: Tasks,
   own: TextFile,
   place: Place,
   { name: format, prefix, runner = [prefix] }: TaskFormatOptions,
@@ -217,27 +210,24 @@ function toTools(
   const report = (message: string, hint: string, line?: number): void => {
     problems.push(toProblem(own.path, 'warning', { message, hint, line }));
   };
-  const mentions = findMentions(tasks, unlisted, runner);
+  const mentions = findMentions(tasks, runner);
+  const leftOut = new Map<string, string[]>();
   for (const task of tasks) {
-    const name = toToolName(task.prefix ?? prefix, [place.label ?? '', task.group ?? ''], task.name);
+    const { offer, line } = task;
+    if (typeof offer === 'string' && isWanted([toName([prefix, task.name]), task.name]))
+      leftOut.set(offer, [...(leftOut.get(offer) ?? []), task.name]);
+    if (typeof offer !== 'object') continue;
+    const name = toToolName(offer.prefix ?? prefix, [place.label ?? '', offer.group ?? ''], task.name);
     if (!isWanted([name, task.name])) continue;
-    const shown = quoteOutside(task.name, 60);
+    const shown = `"${quoteOutside(task.name, 60)}" is left out:`;
     const known = tools.get(name);
     if (!isToolName(name) || task.name.startsWith('-'))
-      report(
-        `"${shown}" is left out: its name cannot be that of a tool`,
-        'use at most 50 letters, digits, _ and -',
-        task.line,
-      );
+      report(`${shown} its name cannot be that of a tool`, 'use at most 50 letters, digits, _ and -', line);
     else if (known !== undefined && known.task !== task.name)
-      report(
-        `"${shown}" is left out: "${quoteOutside(known.task, 60)}" is named ${name} too`,
-        'rename one of them',
-        task.line,
-      );
+      report(`${shown} "${quoteOutside(known.task, 60)}" is named ${name} too`, 'rename one of them', line);
     else if (known === undefined) {
-      const file = task.file ?? own;
-      const below = task.runsBeside === true ? '' : relative(place.directory, dirname(file.path));
+      const file = offer.file ?? own;
+      const below = offer.runsBeside === true ? '' : relative(place.directory, dirname(file.path));
       const directory = join(place.label ?? '', below);
       const marks = {
         ...(findDestructiveWord(task.name) === undefined ? {} : { destructive: true }),
@@ -245,21 +235,15 @@ function toTools(
         ...(isLongRunning(task.name) ? { background: true } : {}),
         ...(directory === '.' ? {} : { directory }),
       };
-      tools.set(name, { tool: toTool({ ...task, ...marks, name }, format, file, place), task: task.name });
+      tools.set(name, { tool: toTool({ ...offer, ...marks, name }, format, file, place), task: task.name });
     }
   }
-  for (const [why, names] of groupByReason(leftOut.filter(({ name }) => isWanted([toName([prefix, name]), name]))))
+  for (const [why, names] of leftOut)
     report(
       `left out: ${listSome(names, (one) => quoteOutside(one, 60))}: ${why}`,
       'exclude them in [tasks], or change them',
     );
   return { tools: [...tools.values()].map(({ tool }) => tool), problems };
-}
-
-function groupByReason(leftOut: readonly LeftOut[]): Map<string, string[]> {
-  const reasons = new Map<string, string[]>();
-  for (const { name, why } of leftOut) reasons.set(why, [...(reasons.get(why) ?? []), name]);
-  return reasons;
 }
 
 const MAX_NAME = 64;

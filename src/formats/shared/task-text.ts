@@ -2,11 +2,13 @@
 
 import { ToolError } from '../../core/error.js';
 import { isRecord, parseWithPosition } from '../../core/json.js';
+import type { Finding } from '../../core/problem.js';
+import { quoteOutside } from '../../core/text.js';
 import { parseToml } from '../../files/toml.js';
 import { parseYaml } from '../../files/yaml.js';
 import type { Steps } from './known-commands.js';
-import type { LeftOut, Task } from './task-file.js';
-import { type JudgedTask, textsIn } from './task-words.js';
+import type { Task } from './task-file.js';
+import { textsIn } from './task-words.js';
 
 /** Parses a JSON object. Throws `invalid_definition`. */
 export function parseObject(text: string): Record<string, unknown> {
@@ -42,28 +44,28 @@ export function parseYamlTasks(text: string, what: string): unknown {
   });
 }
 
-/**
- * Reads a table of tasks by name. `read` returns a task, why it cannot be a tool, or undefined for one that is not offered;
- * `toSteps` what it runs, or undefined if that is not known.
- * Other tasks can name all of them.
- */
+/** Reads a table of tasks by name; `toSteps` returns what one runs, or undefined if that is not known. */
 export function readTable(
   table: unknown,
-  read: (name: string, value: unknown) => Task | string | undefined,
+  toOffer: (name: string, value: unknown) => Task['offer'],
   toSteps: (value: unknown, name: string) => Steps | undefined,
-) {
-  const tasks: Task[] = [];
-  const leftOut: LeftOut[] = [];
-  const unlisted: JudgedTask[] = [];
-  for (const [name, value] of Object.entries(isRecord(table) ? table : {})) {
-    const found = read(name, value);
-    const task = typeof found === 'string' ? undefined : found;
-    const judged = { runs: task?.runs ?? textsIn(value), steps: toSteps(value, name) };
-    unlisted.push({ name, ...judged });
-    if (task !== undefined) tasks.push({ ...task, ...judged });
-    else if (typeof found === 'string') leftOut.push({ name, why: found });
-  }
-  return { tasks, leftOut, unlisted };
+): Task[] {
+  return Object.entries(isRecord(table) ? table : {}).map(([name, value]) => ({
+    name,
+    runs: textsIn(value),
+    steps: toSteps(value, name),
+    offer: toOffer(name, value),
+  }));
+}
+
+/** Says that the tasks of included files are left out, if there are such files. */
+export function findIncluded(
+  names: readonly string[],
+  { what, hint, line }: { readonly what: string; readonly hint: string; readonly line?: number | undefined },
+): Finding[] {
+  if (names.length === 0) return [];
+  const message = `${what} of included files are left out: ${quoteOutside(names.join(', '), 1000)}`;
+  return [{ line, message, hint }];
 }
 
 /**
@@ -72,16 +74,18 @@ export function readTable(
  */
 export function toSteps(
   value: unknown,
-  keys: { readonly commands: readonly string[]; readonly tasks: readonly string[]; readonly others: readonly string[] },
+  {
+    commands = [],
+    tasks = [],
+    others = [],
+  }: { readonly commands?: readonly string[]; readonly tasks?: readonly string[]; readonly others?: readonly string[] },
 ): Steps | undefined {
   if (typeof value === 'string') return { commands: [value], tasks: [] };
   if (!isRecord(value)) return undefined;
-  const known = [...keys.commands, ...keys.tasks, ...keys.others];
+  const known = [...commands, ...tasks, ...others];
   const texts = (names: readonly string[]): unknown[] => names.flatMap((name) => value[name] ?? []);
-  const commands = texts(keys.commands);
-  const tasks = texts(keys.tasks);
   const isText = (one: unknown): one is string => typeof one === 'string';
-  if (!Object.keys(value).every((key) => known.includes(key)) || !commands.every(isText) || !tasks.every(isText))
-    return undefined;
-  return { commands, tasks };
+  const [lines, names] = [texts(commands), texts(tasks)];
+  const isKnown = Object.keys(value).every((key) => known.includes(key)) && lines.every(isText) && names.every(isText);
+  return isKnown ? { commands: lines, tasks: names } : undefined;
 }

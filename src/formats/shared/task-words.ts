@@ -5,10 +5,11 @@ import { isRecord } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 import { findRunTasks, type Steps } from './known-commands.js';
 
-/** A task, and the text of what it runs. */
+/** A task, and what it runs, to judge by: it is not part of a tool. */
 export interface JudgedTask {
   readonly name: string;
-  readonly runs?: string | undefined;
+  /** The text of what it runs and of what runs before it. */
+  readonly runs: string;
   /** The same in parts; undefined if it is not known what it runs. */
   readonly steps?: Steps | undefined;
 }
@@ -17,12 +18,7 @@ export interface JudgedTask {
  * Returns the words of tasks that have one, in what they run or in another task of the file that they name, and for tasks of
  * which not everything is known what they run. `runner` are the programs that run the tasks of the file.
  */
-export function findMentions(
-  offered: readonly JudgedTask[],
-  unlisted: readonly JudgedTask[],
-  runner: readonly string[],
-): ReadonlyMap<JudgedTask, string> {
-  const tasks = [...offered, ...unlisted];
+export function findMentions(tasks: readonly JudgedTask[], runner: readonly string[]): ReadonlyMap<JudgedTask, string> {
   const words = new Map<JudgedTask, string>();
   const byName = new Map<string, string>();
   const add = (task: JudgedTask, word: string): void => {
@@ -30,14 +26,14 @@ export function findMentions(
     byName.set(task.name, word);
   };
   for (const task of tasks) {
-    const word = findDestructiveWord(task.name) ?? findDestructiveCommand(task.runs ?? '');
+    const word = findDestructiveWord(task.name) ?? findDestructiveCommand(task.runs);
     if (word !== undefined) add(task, word);
   }
   const names = new Set(tasks.map(({ name }) => name));
   const named = new Map(tasks.map((task) => [task, findNamedTasks(task, runner, names)]));
   for (const task of tasks)
-    if (!words.has(task) && named.get(task) === undefined) add(task, quoteOutside(task.runs ?? task.name, 60));
-  const tokens = new Map(tasks.map((task) => [task, (task.runs ?? '').split(/[^\w:.-]+/)]));
+    if (!words.has(task) && named.get(task) === undefined) add(task, quoteOutside(task.runs, 60));
+  const tokens = new Map(tasks.map((task) => [task, task.runs.split(/[^\w:.-]+/)]));
   for (let known = -1; known < words.size; ) {
     known = words.size;
     for (const task of tasks) {

@@ -4,12 +4,12 @@ import { ToolError } from '../../core/error.js';
 import type { Format } from '../../core/format.js';
 import { isRecord } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
-import { quoteOutside } from '../../core/text.js';
+import { words } from '../../core/text.js';
 import type { Steps } from '../shared/known-commands.js';
 import { isPlainWord, VALUE } from '../shared/shell-text.js';
-import { createTaskFormat, type Task, type Tasks } from '../shared/task-file.js';
+import { createTaskFormat, type Task, type TaskCommand, type Tasks } from '../shared/task-file.js';
 import { ARGS, describeTask, PLAIN_ARGS, toVariable } from '../shared/task-input.js';
-import { parseYamlTasks, readTable, toSteps } from '../shared/task-text.js';
+import { findIncluded, parseYamlTasks, readTable, toSteps } from '../shared/task-text.js';
 
 const STEMS = ['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml', 'taskfile.yaml'];
 
@@ -27,44 +27,25 @@ function parse(text: string, file: string): Tasks {
   if (!isRecord(document))
     throw new ToolError('invalid_definition', 'must be a mapping', { hint: 'write tasks: below version: "3"' });
   const args = isPlain(document) ? ARGS : PLAIN_ARGS;
-  const read = (name: string, value: unknown): Task | string | undefined => {
+  const toOffer = (name: string, value: unknown): Task['offer'] => {
     const body = isRecord(value) ? value : { cmds: value };
     if (body.internal === true) return undefined;
     if (name.includes('*')) return 'a pattern, not a name';
-    return body.prompt === undefined ? toTask(name, body, args) : 'it asks for confirmation at a terminal';
+    return body.prompt === undefined ? toCommand(name, body, args) : 'it asks for confirmation at a terminal';
   };
-  const found = readTable(document.tasks, read, stepsOf);
-  const includes = isRecord(document.includes) ? Object.keys(document.includes) : [];
   return {
-    ...found,
-    findings:
-      includes.length === 0
-        ? []
-        : [
-            {
-              message: `tasks of included files are left out: ${quoteOutside(includes.join(', '), 1000)}`,
-              hint: 'name the files in tasks.from, or declare the tasks in the file itself',
-            },
-          ],
+    tasks: readTable(document.tasks, toOffer, stepsOf),
+    findings: findIncluded(isRecord(document.includes) ? Object.keys(document.includes) : [], {
+      what: 'tasks',
+      hint: 'name the files in tasks.from, or declare the tasks in the file itself',
+    }),
   };
 }
 
 const KEYS = {
   commands: ['command'],
   tasks: ['task'],
-  others: [
-    'desc',
-    'summary',
-    'silent',
-    'internal',
-    'aliases',
-    'dir',
-    'sources',
-    'generates',
-    'method',
-    'run',
-    'ignore_error',
-  ],
+  others: words('desc summary silent internal aliases dir sources generates method run ignore_error'),
 };
 
 // A command is a text, `{ cmd: … }` or `{ task: … }`, and a dependency the name of a task.
@@ -99,7 +80,7 @@ function isPlain(document: Record<string, unknown>): boolean {
 }
 
 // Variables that a task requires, and those that it gives a default, are parameters; `args` is what CLI_ARGS contains.
-function toTask(name: string, body: Record<string, unknown>, args: typeof ARGS | typeof PLAIN_ARGS): Task {
+function toCommand(name: string, body: Record<string, unknown>, args: typeof ARGS | typeof PLAIN_ARGS): TaskCommand {
   const required = requiredOf(body.requires);
   const optional = Object.entries(isRecord(body.vars) ? body.vars : {}).flatMap(([variable, value]) =>
     typeof value === 'string' &&
@@ -111,7 +92,6 @@ function toTask(name: string, body: Record<string, unknown>, args: typeof ARGS |
   const variables = [...required.keys(), ...optional].filter((variable) => /^[A-Za-z_]\w*$/.test(variable));
   const takesArgs = /\.CLI_ARGS\b/.test(JSON.stringify(body));
   return {
-    name,
     description: describeTask(
       [body.desc, body.summary].find((one) => typeof one === 'string'),
       `task ${name}`,
