@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, extname, join, resolve } from 'node:path';
 import { assertPerson } from '../core/caller.js';
-import { isToolError, ToolError } from '../core/error.js';
+import { ToolError } from '../core/error.js';
 import { isToolName } from '../core/name.js';
 import { type Finding, formatPosition } from '../core/problem.js';
 import { count, sanitize } from '../core/text.js';
@@ -14,7 +14,6 @@ import { makeDirectory } from '../files/make-directory.js';
 import { readHead, statOrNothing } from '../files/read.js';
 import { removeTree } from '../files/remove.js';
 import { writeFileAtomic } from '../files/write.js';
-import { documentFault, toFinding } from '../formats/openapi/document.js';
 import { prepareDocument } from '../formats/openapi/documents.js';
 import type { Prepared } from '../formats/openapi/prepare.js';
 import { type NamedTools, toTools } from '../formats/openapi/to-tools.js';
@@ -116,13 +115,7 @@ export async function inspectDocument(
   const path = original ?? join(directory!, basename(file));
   try {
     if (directory !== undefined) writeFileSync(path, bytes);
-    const refuse = (error: unknown): never => {
-      if (!isToolError(error)) throw error;
-      const { message, hint, line } = toFinding(error);
-      const place = formatPosition(original ?? sanitize(basename(file)), { line });
-      throw new ToolError('invalid_definition', `${place}: ${message}`, { hint });
-    };
-    const document = await prepareDocument(path, { name, settings: {} }).catch(refuse);
+    const document = await prepareDocument(path, { name, settings: {} });
     const named = toTools(document.drafts, name, { directory: join(file, '..'), owner: 'user' }, new Set());
     const placeholders = serversOf(named.tools).filter((server) => PLACEHOLDER.test(new URL(server).hostname));
     const findings = [
@@ -139,8 +132,10 @@ export async function inspectDocument(
     const found = { tools: named.tools, findings };
     assertWhole(document, name, path);
     assertReachableServers(found.tools, typeof source === 'string' ? 'loopback' : classifyHost(source.hostname).class);
-    const { message = 'has no operations', hint = 'add some' } = found.findings[0] ?? {};
-    return found.tools.length === 0 ? refuse(documentFault(message, hint)) : found;
+    if (found.tools.length > 0) return found;
+    const { message = 'has no operations', hint = 'add some', line } = found.findings[0] ?? {};
+    const position = formatPosition(original ?? sanitize(basename(file)), { line });
+    throw new ToolError('invalid_definition', `${position}: ${message}`, { hint });
   } finally {
     if (directory !== undefined) removeTree(directory);
   }

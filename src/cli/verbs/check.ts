@@ -210,15 +210,8 @@ async function findProblems(toolbox: NodeToolbox, file: string): Promise<readonl
 // Of another workspace.
 async function findDocumentProblems(file: string): Promise<readonly Problem[]> {
   const { prepareDocument } = await import('../../formats/openapi/documents.js');
-  const { toFinding } = await import('../../formats/openapi/document.js');
-  const options = { name: basename(file).split('.')[0]!, settings: {} };
-  try {
-    const { findings } = await prepareDocument(file, options);
-    return findings.map((finding) => toProblem(file, finding.severity ?? 'error', finding));
-  } catch (error) {
-    if (!isToolError(error)) throw error;
-    return [toProblem(file, 'error', toFinding(error))];
-  }
+  const { findings } = await prepareDocument(file, { name: basename(file).split('.')[0]!, settings: {} });
+  return findings.map((finding) => toProblem(file, finding.severity ?? 'error', finding));
 }
 
 function printFindings(terminal: Terminal, findings: readonly Shown[]): void {

@@ -1,7 +1,6 @@
 // The cache of large documents: each as it was read, while the bytes of its files are the same (OAS-11).
 
 import type { FileState } from '../../core/format.js';
-import type { HttpAction } from '../../core/http.js';
 import { isRecord, type Json, type JsonObject, mapValues } from '../../core/json.js';
 import type { FileIdentity } from '../../core/origin.js';
 import type { JsonSchema } from '../../core/schema.js';
@@ -11,19 +10,15 @@ import { loadCrypto } from '../../files/digest.js';
 import { readHead, statIdentity } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import { findEntry } from '../../process/entry.js';
-import type { Draft } from './operations.js';
+import type { Draft, DraftBody } from './operations.js';
 import { keyOf, type Prepared, type PrepareOptions, THREAD_ENTRY } from './prepare.js';
 
-/** The first line of a packed document. A line follows for each definition, then one for each operation. */
-interface PackedHead extends Pick<Prepared, 'files' | 'names' | 'findings'> {
+/** The first line of a packed document. A line follows for each definition, then one for the body of each operation. */
+interface PackedHead extends Omit<Prepared, 'drafts'> {
   /** SHA-256 of the bytes that were read, by path. */
   readonly digests: Readonly<Record<string, string>>;
   readonly definitions: number;
-  readonly operations: readonly Omit<Draft, keyof PackedOperation>[];
-}
-
-interface PackedOperation extends Pick<Draft, 'input' | 'output'> {
-  readonly action: Omit<HttpAction, 'file' | 'identity'>;
+  readonly operations: readonly Omit<Draft, 'body'>[];
 }
 
 /** Packs a document as lines of JSON; a definition that many schemas share is written once. */
@@ -34,21 +29,14 @@ export function pack({ drafts, ...prepared }: Prepared, digests: Readonly<Record
     numbers.set(definition, number);
     return number;
   };
-  const bodies = drafts.map(({ action: { file: _, identity: __, ...action }, input, output }) => {
-    const body: PackedOperation = {
-      action,
-      input: mapIn(input, numberOf),
-      output: output && mapIn(output, numberOf),
-    };
-    return JSON.stringify(body);
-  });
-  const operations = drafts.map(({ action: _, input: __, output: ___, ...about }) => about);
+  const bodies = drafts.map(({ body }) => JSON.stringify(mapDefinitions(body(), numberOf)));
   const definitions = [...numbers.keys()].map((definition) => JSON.stringify(definition));
+  const operations = drafts.map(({ body: _, ...about }) => about);
   const head: PackedHead = { ...prepared, digests, definitions: definitions.length, operations };
   return [JSON.stringify(head), ...definitions, ...bodies].join('\n');
 }
 
-/** Unpacks a document whose files have these states now; an operation is parsed when it is used. */
+/** Unpacks a document whose files have these states now; the body of an operation is parsed when it is used. */
 export function unpack(packed: string, files?: Prepared['files']): Prepared {
   const [first = '', ...lines] = packed.split('\n');
   const head = JSON.parse(first) as PackedHead;
@@ -60,34 +48,23 @@ export function unpack(packed: string, files?: Prepared['files']): Prepared {
     definitions[at] ??= JSON.parse(lines[at]!) as Json;
     return definitions[at];
   };
-  const parse = (at: number): Pick<Draft, keyof PackedOperation> => {
-    const { action, input, output } = JSON.parse(lines[head.definitions + at]!) as PackedOperation;
-    return {
-      action: { ...action, file, identity },
-      input: mapIn(input, definitionAt),
-      output: output && mapIn(output, definitionAt),
-    };
-  };
   const drafts = head.operations.map((about, at): Draft => {
-    let parsed: ReturnType<typeof parse> | undefined;
-    const operation = (): ReturnType<typeof parse> => {
-      parsed ??= parse(at);
-      return parsed;
+    let known: DraftBody | undefined;
+    const parse = (): DraftBody => {
+      const { action, ...schemas } = JSON.parse(lines[head.definitions + at]!) as DraftBody;
+      return mapDefinitions({ ...schemas, action: { ...action, file, identity } }, definitionAt);
     };
-    return {
-      ...about,
-      get action() {
-        return operation().action;
-      },
-      get input() {
-        return operation().input;
-      },
-      get output() {
-        return operation().output;
-      },
+    const body = (): DraftBody => {
+      known ??= parse();
+      return known;
     };
+    return { ...about, body };
   });
   return { drafts, findings: head.findings, names: head.names, files: current };
+}
+
+function mapDefinitions({ action, input, output }: DraftBody, map: (definition: Json) => Json): DraftBody {
+  return { action, input: mapIn(input, map), output: output && mapIn(output, map) };
 }
 
 function mapIn(schema: JsonSchema, map: (definition: Json) => Json): JsonSchema {
@@ -109,7 +86,7 @@ export function createDocumentCache({ cacheDirectory, world }: DocumentCacheOpti
   const stored = createCacheFiles({ directory: cacheDirectory, extension: '.openapi', debug: world.debug });
   // What converts documents is in the program of the thread, so another build reads them again.
   const labelOf = (file: string, options: PrepareOptions): string =>
-    JSON.stringify(['wield-openapi', statIdentity(findEntry(THREAD_ENTRY)), file, keyOf(options)]);
+    JSON.stringify(['wield-openapi', statIdentity(findEntry(THREAD_ENTRY)), keyOf(file, options)]);
   return {
     /** Returns the document if this build stored it and its files have the same bytes. */
     async load(file: string, options: PrepareOptions): Promise<Prepared | undefined> {

@@ -1,16 +1,14 @@
 // Documents that were read, one per file and settings; large ones are read in a thread.
 
 import { nextTurn } from '../../core/async.js';
-import { isToolError, type ToolError } from '../../core/error.js';
 import type { FileIdentity } from '../../core/origin.js';
 import { sameIdentity, statIdentity } from '../../files/read.js';
 import { type DocumentCache, unpack } from './cache.js';
 import { keyOf, type Prepared, type PrepareOptions, packInThread, prepareHere } from './prepare.js';
 
 interface Known {
-  readonly key: string;
   readonly identity: FileIdentity;
-  readonly document: Prepared | ToolError;
+  readonly document: Prepared;
 }
 
 // What they offer is in the catalog as well.
@@ -19,37 +17,34 @@ const MAX_KNOWN = 500;
 export function createDocuments(cache: DocumentCache | undefined) {
   const all = new Map<string, Known>();
   // Documents that wait for a thread.
-  const pending = new Map<string, PrepareOptions>();
+  const pending = new Map<string, { readonly file: string; readonly options: PrepareOptions }>();
   let reading: Promise<void> | undefined;
 
-  const add = (file: string, known: Known): void => {
+  const add = (key: string, identity: FileIdentity | undefined, document: Prepared): void => {
+    if (identity === undefined) return;
     if (all.size >= MAX_KNOWN) all.clear();
-    all.set(file, known);
+    all.set(key, { identity, document });
   };
 
   const readPending = async (): Promise<void> => {
-    for (const [file, options] of [...pending]) {
+    for (const [key, { file, options }] of [...pending]) {
       const identity = statIdentity(file);
-      const document = await readLarge(file, options, cache).catch(toFault);
-      if (identity !== undefined) add(file, { key: keyOf(options), identity, document });
-      // Other settings may be waiting by now.
-      if (pending.get(file) === options) pending.delete(file);
+      add(key, identity, await readLarge(file, options, cache));
+      pending.delete(key);
     }
   };
 
   return {
     pending,
     /** Returns a document, or undefined if it waits for a thread. */
-    open(file: string, options: PrepareOptions): Prepared | ToolError | undefined {
-      const key = keyOf(options);
+    open(file: string, options: PrepareOptions): Prepared | undefined {
+      const key = keyOf(file, options);
       const identity = statIdentity(file);
-      const known = all.get(file);
-      if (known?.key === key && isCurrent(known, identity)) return known.document;
-      const document = attempt(() => prepareHere(file, options));
-      if (document === undefined) {
-        const other = pending.get(file);
-        if (other === undefined || keyOf(other) !== key) pending.set(file, options);
-      } else if (identity !== undefined) add(file, { key, identity, document });
+      const known = all.get(key);
+      if (known !== undefined && isCurrent(known, identity)) return known.document;
+      const document = prepareHere(file, options);
+      if (document === undefined) pending.set(key, { file, options });
+      else add(key, identity, document);
       return document;
     },
     /** Reads the documents that wait. */
@@ -62,7 +57,7 @@ export function createDocuments(cache: DocumentCache | undefined) {
   };
 }
 
-/** Reads a document of any size. Throws `invalid_definition`. */
+/** Reads a document of any size. */
 export async function prepareDocument(file: string, options: PrepareOptions): Promise<Prepared> {
   return prepareHere(file, options) ?? (await readLarge(file, options));
 }
@@ -72,6 +67,7 @@ async function readLarge(file: string, options: PrepareOptions, cache?: Document
   const known = await cache?.load(file, options);
   if (known !== undefined) return known;
   const packed = await packInThread(file, options);
+  if (typeof packed !== 'string') return packed;
   await nextTurn();
   cache?.save(file, options, packed);
   await nextTurn();
@@ -79,23 +75,8 @@ async function readLarge(file: string, options: PrepareOptions, cache?: Document
 }
 
 function isCurrent({ document, identity }: Known, now: FileIdentity | undefined): boolean {
-  if (!sameIdentity(now, identity)) return false;
   // The name of a file may lead to another one.
-  return (
-    isToolError(document) ||
-    document.files.every(([path, state]) => state !== undefined && sameIdentity(statIdentity(path), state))
-  );
-}
-
-function attempt(read: () => Prepared | undefined): Prepared | ToolError | undefined {
-  try {
-    return read();
-  } catch (error) {
-    return toFault(error);
-  }
-}
-
-function toFault(error: unknown): ToolError {
-  if (isToolError(error)) return error;
-  throw error;
+  const isSame = ([path, state]: Prepared['files'][number]): boolean =>
+    state !== undefined && sameIdentity(statIdentity(path), state);
+  return sameIdentity(now, identity) && document.files.every(isSame);
 }

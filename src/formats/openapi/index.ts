@@ -2,14 +2,12 @@
 
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { isToolError, type ToolError } from '../../core/error.js';
 import type { FileState, Format, FormatSnapshot, Reading } from '../../core/format.js';
 import type { HttpSettings } from '../../core/http.js';
 import type { FileIdentity, Place } from '../../core/origin.js';
 import { toProblem } from '../../core/problem.js';
 import { statIdentity } from '../../files/read.js';
 import { createDocumentCache, type DocumentCacheOptions } from './cache.js';
-import { documentFault, toFinding } from './document.js';
 import { createDocuments } from './documents.js';
 import type { Prepared, PrepareOptions } from './prepare.js';
 import { type NamedTools, toTools } from './to-tools.js';
@@ -38,11 +36,6 @@ export function createOpenApiFormat(cache?: DocumentCacheOptions): Format {
     if (document === undefined) return NOT_YET;
     // The configuration is not a file of the place.
     const again = settings !== undefined && settings.size > 0 ? { pending: true } : {};
-    if (isToolError(document) || identity === undefined) {
-      const fault = isToolError(document) ? document : documentFault('is gone', 'put it back');
-      const problems = [toProblem(file, 'error', toFinding(fault))];
-      return { tools: [], problems, ...toStates(entry, place, identity, []), ...again };
-    }
     const beside = readBeside(entry, place, openEntry);
     if (beside === undefined) return NOT_YET;
     const { taken, states } = beside;
@@ -109,7 +102,7 @@ function toStates(
 function readBeside(
   entry: string,
   place: Place,
-  open: (other: string) => Prepared | ToolError | undefined,
+  open: (other: string) => Prepared | undefined,
 ): { readonly taken: ReadonlySet<string>; readonly states: Prepared['files'] } | undefined {
   const taken = new Set<string>();
   const states: [string, FileState][] = [];
@@ -121,7 +114,7 @@ function readBeside(
       states.push([path, statIdentity(path)]);
       const document = open(name);
       if (document === undefined) return undefined;
-      if (!isToolError(document)) for (const one of document.names) taken.add(one);
+      for (const one of document.names) taken.add(one);
     }
   }
   return { taken, states };

@@ -27,6 +27,11 @@ export interface Draft {
   readonly labels?: readonly string[];
   /** In upper case. */
   readonly method: string;
+  /** The rest of it, which is parsed when it is used if the document is packed. */
+  readonly body: () => DraftBody;
+}
+
+export interface DraftBody {
   readonly input: JsonSchema;
   readonly output: JsonSchema | undefined;
   readonly action: HttpAction;
@@ -82,7 +87,7 @@ export function readOperations(document: OpenDocument, limits: ReadLimits, optio
       findings.push(toFinding(operation, error as Error));
     }
   }
-  const homeless = drafts.filter(({ action }) => action.server === '').length;
+  const homeless = drafts.filter(({ body }) => body().action.server === '').length;
   if (homeless > 0)
     findings.push({
       severity: 'warning',
@@ -218,6 +223,7 @@ function toDraft(
     security: toSecurity(node.security ?? document.root.security, document),
     accept: output.accept,
   };
+  const body: DraftBody = { input: input.schema, output: output.schema, action };
   const draft: Draft = {
     name,
     description: toDescription(node, method, operation.path),
@@ -225,9 +231,7 @@ function toDraft(
     tags: toTags(node.tags),
     ...(node[LABELS] === undefined ? {} : { labels: toTags(node[LABELS]) }),
     method: action.method,
-    input: input.schema,
-    output: output.schema,
-    action,
+    body: () => body,
   };
   return { draft, left: input.left };
 }

@@ -1,12 +1,11 @@
 // The thread that reads a large document.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { isToolError } from '../../core/error.js';
 import { digestBytes } from '../../files/digest.js';
 import { pack } from './cache.js';
 import { createLimits } from './document.js';
 import type { OperationOptions } from './operations.js';
-import { prepare, type ThreadAnswer } from './prepare.js';
+import { prepare } from './prepare.js';
 
 interface Task {
   readonly file: string;
@@ -15,15 +14,9 @@ interface Task {
 }
 
 const { file, options, boundary } = workerData as Task;
-const send = (answer: ThreadAnswer): void => parentPort!.postMessage(answer);
-try {
-  const within = boundary && { directory: boundary.directory, admits: () => boundary.admitted };
-  const digests: Record<string, string> = {};
-  const prepared = prepare(file, { ...options, boundary: within }, createLimits(), (path, bytes) => {
-    digests[path] = digestBytes(bytes);
-  });
-  send({ packed: pack(prepared, digests) });
-} catch (error) {
-  if (!isToolError(error)) throw error;
-  send({ fault: error.toJSON() });
-}
+const within = boundary && { directory: boundary.directory, admits: () => boundary.admitted };
+const digests: Record<string, string> = {};
+const prepared = prepare(file, { ...options, boundary: within }, createLimits(), (path, bytes) => {
+  digests[path] = digestBytes(bytes);
+});
+parentPort!.postMessage(prepared.files.length === 0 ? prepared : pack(prepared, digests));

@@ -25,7 +25,7 @@ export function toTools(
 ): NamedTools {
   const used = new Set(taken);
   // The same for all of them, and slow.
-  const url = drafts.length === 0 ? '' : pathToFileURL(drafts[0]!.action.file).href;
+  const url = drafts.length === 0 ? '' : pathToFileURL(drafts[0]!.body().action.file).href;
   const tools: Tool[] = [];
   const findings: Finding[] = [];
   for (const draft of drafts)
@@ -48,22 +48,23 @@ interface Naming {
 
 // An operation of a packed document is parsed on first use.
 function toTool(draft: Draft, uri: string, { name, group, place }: Naming): Tool {
-  const { description, title, tags, labels, method } = draft;
+  const { description, title, tags, labels, method, body } = draft;
   let input: Schema | undefined;
   let output: Schema | undefined;
   return {
     name,
     description,
     get input() {
-      input ??= createJsonSchema(draft.input, { closed: true, inspected: true });
+      input ??= createJsonSchema(body().input, { closed: true, inspected: true });
       return input;
     },
     get output() {
-      output ??= draft.output && createJsonSchema(draft.output, { inspected: true });
+      const { output: declared } = body();
+      output ??= declared && createJsonSchema(declared, { inspected: true });
       return output;
     },
     get action() {
-      return draft.action;
+      return body().action;
     },
     origin: toOrigin('openapi', uri, place),
     traits: {
