@@ -9,13 +9,6 @@ import { reportSandbox } from '../../process/sandbox/report.js';
 import { connectHost, type HostConnection, type HostOptions, type HostSettings } from './connection.js';
 import { describeOnHost, runOnHost } from './run.js';
 
-export interface HostPool {
-  describe(source: ModuleFiles, settings: HostSettings): Promise<Json>;
-  /** `packages` identifies those that were approved; the host must not have loaded others. */
-  run(plan: ModulePlan, scope: CallScope, packages?: string): Promise<Output>;
-  close(): Promise<void>;
-}
-
 export interface HostPoolOptions extends Omit<HostOptions, 'onEnd'> {
   /** Called before a host is started. */
   readonly beforeRun?: () => void;
@@ -38,46 +31,7 @@ interface Slot {
   idle: NodeJS.Timeout | undefined;
 }
 
-export function createHostPool(options: HostPoolOptions): HostPool {
-  const slots = createSlots(options);
-  const use = async <T>(
-    settings: HostSettings,
-    source: ModuleFiles | InlineModule,
-    rights: string | null,
-    packages: string | undefined,
-    act: (host: HostConnection, onStuck: () => void) => Promise<T>,
-  ): Promise<T> => {
-    const key = keyOf(settings, source, rights, packages);
-    let current = slots.find(keyOf(settings, source, null, packages), key);
-    if (current !== undefined && isOutdated(current, source)) {
-      options.world.debug(`${source.file}: changed, starting a new tool host`);
-      slots.retire(current);
-      current = undefined;
-    }
-    const slot = current ?? slots.open(key, settings);
-    for (const { path, sha256 } of source.files) slot.loaded.set(path, sha256);
-    slots.claim(slot);
-    try {
-      return await act(await slot.host, () => slots.retire(slot));
-    } finally {
-      slots.release(slot);
-    }
-  };
-
-  return {
-    describe: (source, settings) => use(settings, source, null, undefined, (host) => describeOnHost(host, source)),
-    run: (plan, scope, packages) =>
-      use(plan, plan.source, scope.rights(), packages, async (host, onStuck) => {
-        const output = await runOnHost(host, plan, scope, onStuck);
-        if (plan.sandbox === undefined) return output;
-        const report = { stderr: output.error?.message ?? '', hosts: host.takeRefused() };
-        return reportSandbox(output, plan, report, options.world);
-      }),
-    close: slots.close,
-  };
-}
-
-function createSlots({ beforeRun, ...options }: HostPoolOptions) {
+export function createHostPool({ beforeRun, ...options }: HostPoolOptions) {
   const slots = new Map<string, Slot>();
   const all = new Set<Slot>();
   // In the order in which they became idle.
@@ -110,11 +64,21 @@ function createSlots({ beforeRun, ...options }: HostPoolOptions) {
     return slot;
   };
 
-  /** Accepts no new calls; the host ends with its last call. */
+  // Accepts no new calls; the host ends with its last call.
   const retire = (slot: Slot): void => {
     slot.retired = true;
     drop(slot);
     if (slot.users === 0) end(slot);
+  };
+
+  // Finds the host of a module for rights; one that has only described the module has none yet and takes them.
+  const find = (unused: string, key: string): Slot | undefined => {
+    const described = slots.get(unused);
+    if (slots.has(key) || described === undefined) return slots.get(key);
+    slots.delete(unused);
+    described.key = key;
+    slots.set(key, described);
+    return described;
   };
 
   const release = (slot: Slot): void => {
@@ -129,26 +93,43 @@ function createSlots({ beforeRun, ...options }: HostPoolOptions) {
     if (idle.size > MAX_IDLE) retire(idle.values().next().value!);
   };
 
-  /** Finds the host of a module for rights; one that has only described the module has none yet and takes them. */
-  const find = (unused: string, key: string): Slot | undefined => {
-    const described = slots.get(unused);
-    if (slots.has(key) || described === undefined) return slots.get(key);
-    slots.delete(unused);
-    described.key = key;
-    slots.set(key, described);
-    return described;
+  const use = async <T>(
+    settings: HostSettings,
+    source: ModuleFiles | InlineModule,
+    rights: string | null,
+    packages: string | undefined,
+    act: (host: HostConnection, onStuck: () => void) => Promise<T>,
+  ): Promise<T> => {
+    const key = keyOf(settings, source, rights, packages);
+    let slot = find(keyOf(settings, source, null, packages), key);
+    if (slot !== undefined && isOutdated(slot, source)) {
+      options.world.debug(`${source.file}: changed, starting a new tool host`);
+      retire(slot);
+      slot = undefined;
+    }
+    const used = slot ?? open(key, settings);
+    for (const { path, sha256 } of source.files) used.loaded.set(path, sha256);
+    used.users++;
+    clearTimeout(used.idle);
+    idle.delete(used);
+    try {
+      return await act(await used.host, () => retire(used));
+    } finally {
+      release(used);
+    }
   };
 
   return {
-    open,
-    find,
-    retire,
-    claim(slot: Slot): void {
-      slot.users++;
-      clearTimeout(slot.idle);
-      idle.delete(slot);
-    },
-    release,
+    describe: (source: ModuleFiles, settings: HostSettings): Promise<Json> =>
+      use(settings, source, null, undefined, (host) => describeOnHost(host, source)),
+    /** `packages` identifies those that were approved; the host must not have loaded others. */
+    run: (plan: ModulePlan, scope: CallScope, packages?: string): Promise<Output> =>
+      use(plan, plan.source, scope.rights(), packages, async (host, onStuck) => {
+        const output = await runOnHost(host, plan, scope, onStuck);
+        if (plan.sandbox === undefined) return output;
+        const report = { stderr: output.error?.message ?? '', hosts: host.takeRefused() };
+        return reportSandbox(output, plan, report, options.world);
+      }),
     async close(): Promise<void> {
       closed = true;
       await Promise.all([...all].map(close));
