@@ -1,11 +1,11 @@
 // Messages between wield and the tool host: one JSON object per line, in both directions.
 
 import type { ClientRequest } from '../../core/client-request.js';
-import type { Progress, ToolUpstreams } from '../../core/context.js';
-import type { ElicitAnswer, Elicitation } from '../../core/elicit.js';
+import type { Progress } from '../../core/context.js';
+import type { Elicitation } from '../../core/elicit.js';
 import type { ErrorValue } from '../../core/error.js';
-import type { Json, JsonObject } from '../../core/json.js';
-import type { Part, ToolResult } from '../../core/result.js';
+import type { Json } from '../../core/json.js';
+import type { Part } from '../../core/result.js';
 import type { ToolConfig } from '../../core/settings.js';
 import type { InlineModule, ModuleFiles, OfferRequest } from '../../core/tool.js';
 
@@ -34,13 +34,7 @@ export type Request =
   | { readonly type: 'answer'; readonly id: number; readonly question: number; readonly answer: Answer };
 
 /** The answer to a question of a tool. */
-export type Answer =
-  | { readonly result: ToolResult }
-  | { readonly elicited: ElicitAnswer }
-  | { readonly answered: JsonObject }
-  | { readonly value: Json }
-  | { readonly remoteTools: Awaited<ReturnType<ToolUpstreams['list']>> }
-  | { readonly error: ErrorValue };
+export type Answer = { readonly value: unknown } | { readonly error: ErrorValue };
 
 /** Messages from the host. */
 export type Reply =
@@ -59,31 +53,12 @@ export type Reply =
   | Question;
 
 /** A message that expects an answer. */
-export type Question =
-  | {
-      readonly type: 'call';
-      readonly id: number;
-      readonly question: number;
-      readonly ref: string;
-      readonly input: Json;
-    }
-  | {
-      readonly type: 'elicit';
-      readonly id: number;
-      readonly question: number;
-      readonly request: Elicitation;
-    }
-  | {
-      readonly type: 'client';
-      readonly id: number;
-      readonly question: number;
-      readonly request: ClientRequest;
-    }
-  | { readonly type: 'remote-tools'; readonly id: number; readonly question: number }
-  | {
-      readonly type: 'store';
-      readonly id: number;
-      readonly question: number;
-      readonly method: string;
-      readonly args: Json;
-    };
+export type Question = Asked & { readonly id: number; readonly question: number };
+
+/** What a tool asks for during its call. */
+export type Asked =
+  | { readonly type: 'call'; readonly ref: string; readonly input: Json }
+  | { readonly type: 'elicit'; readonly request: Elicitation }
+  | { readonly type: 'client'; readonly request: ClientRequest }
+  | { readonly type: 'remote-tools' }
+  | { readonly type: 'store'; readonly method: string; readonly args: Json };

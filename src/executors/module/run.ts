@@ -69,7 +69,10 @@ export function runOnHost(
       else if (reply.type === 'log') scope.log?.({ level: 'info', data: reply.message, logger: name });
       else if ('question' in reply) {
         answerQuestion(reply, scope, callEnded.signal)
-          .catch((thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }))
+          .then(
+            (value): Answer => ({ value }),
+            (thrown: unknown): Answer => ({ error: toToolError(thrown).toJSON() }),
+          )
           .then((answer) => host.send({ type: 'answer', id, question: reply.question, answer }));
       }
     },
@@ -101,23 +104,21 @@ function toRequest(id: number, plan: ModulePlan, scope: CallScope): Request {
   };
 }
 
-async function answerQuestion(question: Question, scope: CallScope, ended: AbortSignal): Promise<Answer> {
+async function answerQuestion(question: Question, scope: CallScope, ended: AbortSignal): Promise<unknown> {
   switch (question.type) {
     case 'call':
-      return { result: await scope.call(question.ref, question.input) };
+      return scope.call(question.ref, question.input);
     case 'store':
-      return { value: await answerStore(scope.store, question.method, question.args) };
+      return answerStore(scope.store, question.method, question.args);
     case 'remote-tools':
-      if (scope.remoteTools !== undefined) return { remoteTools: await scope.remoteTools() };
+      if (scope.remoteTools !== undefined) return scope.remoteTools();
       break;
     case 'elicit':
-      if (scope.elicit !== undefined) return { elicited: await scope.elicit(question.request, ended) };
+      if (scope.elicit !== undefined) return scope.elicit(question.request, ended);
       break;
-    case 'client': {
-      const { client } = scope;
-      if (client !== undefined) return { answered: await client.request(question.request, ended) };
+    case 'client':
+      if (scope.client !== undefined) return scope.client.request(question.request, ended);
       throw lacksCapability('the tool', question.request.capability);
-    }
   }
   throw new ToolError('unavailable', `${question.type} is not available in this call`);
 }
