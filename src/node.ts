@@ -5,11 +5,12 @@ import { createRecorder } from './audit/recorder.js';
 import { backgroundDirectory } from './background/files.js';
 import { createBackground } from './background/processes.js';
 import { createBuiltins } from './builtin/create.js';
+import { createInstructions } from './builtin/instructions.js';
 import { createOwnOffers } from './builtin/own-resources.js';
 import { showInMode } from './builtin/search-mode.js';
 import { createStores, findProjectState } from './builtin/stores.js';
 import { createTaskTools } from './builtin/task.js';
-import { checkOffer, createInstructions, isOffered, mayName, offeredTo } from './builtin/visibility.js';
+import { checkOffer, isOffered, mayName, offeredTo } from './builtin/visibility.js';
 import { type Catalog, createCatalog } from './catalog/catalog.js';
 import { createIndexFile, type ToSchema } from './catalog/index-file.js';
 import { createModuleOffers } from './catalog/module-offers.js';
@@ -179,7 +180,10 @@ export function createNodeToolbox<const Definition extends ToolDefinition = neve
     search: tools.search,
     references: tools.references,
     instructions: async (snapshot, asked) => {
-      const own = createInstructions({ ...tools, remoteSkills: upstreams.format.skills, world }, snapshot, asked);
+      const own = createInstructions({ ...tools, remoteSkills: upstreams.format.skills }, snapshot, {
+        ...asked,
+        home: world.home,
+      });
       const remote = upstreams.instructions(snapshot);
       return [own, remote].filter((text) => text !== '').join('\n\n');
     },
@@ -334,11 +338,7 @@ function createCatalogs({ options, machine, files, workspace, formats, upstreams
   const builtin = createBuiltins({
     workspace,
     queries: { world, beforeRun: files.beforeRun },
-    catalog: () => catalog,
-    references: () => references,
-    search: () => search,
-    cascade: () => cascade,
-    remoteSkills,
+    parts: () => ({ catalog, references, search, cascade, remoteSkills }),
     createFetch: network.createFetch,
     suspended: files.programs,
     stores: files.stores,

@@ -20,7 +20,7 @@ import { findFault, limit, milliseconds, whichIs } from './runtime/call-options.
 import { assembleToolbox } from './runtime/create.js';
 import { createExecutors } from './runtime/execute.js';
 import { createLimiter } from './runtime/limiter.js';
-import { createSearch, listTools } from './runtime/list.js';
+import { createSearch } from './runtime/list.js';
 import type { Middleware, MiddlewareFunction } from './runtime/middleware.js';
 import { createObservers } from './runtime/observers.js';
 import { NO_CONSENTS } from './runtime/parts.js';
@@ -102,11 +102,7 @@ export function createFunctionToolbox(
   };
   const { debug } = world;
   const cascade = NO_CASCADE;
-  const runCode = createRunCodeTool({
-    world,
-    list: (caller, snapshot, knownOnly) => listTools({ catalog, cascade }, snapshot, { caller, knownOnly }),
-    search: (...query) => createSearch(catalog, cascade)(...query),
-  });
+  const runCode = createRunCodeTool(() => ({ catalog, cascade, search: createSearch(catalog, cascade) }), { world });
   const offers = [toOfferSource(options.resources, options.prompts)];
   const catalog: Catalog = createCatalog({
     registered,

@@ -8,12 +8,11 @@ import type { Tool } from '../core/tool.js';
 import { containedPath } from '../files/contained-path.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
+import { listTools } from '../runtime/list.js';
 import { askModel, type CreateModelFetch } from './ask-model.js';
-import { defineBuiltin } from './builtin.js';
+import { defineBuiltin, type GetParts } from './builtin.js';
 
 export interface CapabilitiesOptions {
-  /** The tools that a model may see. */
-  readonly tools: (snapshot: Snapshot) => Promise<readonly Tool[]>;
   /** The environment that holds the key of the configured model. */
   readonly env: World['env'];
   readonly createFetch: CreateModelFetch;
@@ -28,7 +27,7 @@ const INVENTORY = join('prompts', 'capabilities.md');
 const FRONTMATTER = /^\ufeff?---[ \t]*\r?\n[\s\S]*?^---[ \t]*(?:\r?\n|$)/m;
 const MAX_CHARACTERS = 16 * 1024;
 
-export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
+export function createCapabilitiesTool(parts: GetParts, options: CapabilitiesOptions): Tool {
   return defineBuiltin<{ dry_run?: boolean }>({
     name: 'capabilities_refresh',
     description: 'Update the inventory of what the tools here can do, by theme, for the next run.',
@@ -39,7 +38,8 @@ export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
     traits: { group: 'capabilities', idempotent: true },
     async run({ dry_run: dryRun = false }, { workdir, signal }, { snapshot }) {
       const path = join(workdir, '.agents', INVENTORY);
-      const lines = await makeLines(options, snapshot, signal);
+      const tools = await listTools(parts(), snapshot, { caller: { kind: 'model', door: 'library' } });
+      const lines = await makeLines(tools, options, snapshot, signal);
       const before = readOwn(workdir, path) ?? '';
       const text = `${frontOf(before)}# Capabilities\n\n${lines.join('\n')}\n`;
       const changed = text !== before;
@@ -53,11 +53,12 @@ export function createCapabilitiesTool(options: CapabilitiesOptions): Tool {
 const NO_TOOLS = '- No tools are known.';
 
 async function makeLines(
-  { tools, env, createFetch }: CapabilitiesOptions,
+  tools: readonly Tool[],
+  { env, createFetch }: CapabilitiesOptions,
   snapshot: Snapshot,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const seen = (await tools(snapshot)).filter((tool) => tool.origin.builtin !== true && !tool.traits.terminal);
+  const seen = tools.filter((tool) => tool.origin.builtin !== true && !tool.traits.terminal);
   const themes = describeThemes(seen);
   const { model } = snapshot.settings;
   if (model === undefined || seen.length === 0) return themes.length > 0 ? themes : [NO_TOOLS];

@@ -1,24 +1,16 @@
 // The built-in tools `skill-list` and `skill-describe` (RES-21).
 
-import type { Caller } from '../core/caller.js';
 import { normalizeTags } from '../core/name.js';
-import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { defineBuiltin } from './builtin.js';
-
-export interface DescribeToolsOptions {
-  /** Returns all tools that this kind of caller may know of, including hidden ones. */
-  readonly list: (caller: Caller, snapshot: Snapshot) => readonly Tool[];
-  /** Finds a tool. Throws if this kind of caller may not know of it. */
-  readonly find: (name: string, caller: Caller, snapshot: Snapshot) => Tool;
-}
+import { defineBuiltin, type GetParts } from './builtin.js';
+import { mayName } from './visibility.js';
 
 const LINE = 200;
 const TRAITS = { group: 'skills', readOnly: true };
 
 /** Creates both tools, sorted by name. */
-export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[] {
+export function createDescribeTools(parts: GetParts): Tool[] {
   return [
     defineBuiltin<{ name: string }>({
       name: 'skill-describe',
@@ -29,8 +21,14 @@ export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[
         required: ['name'],
       },
       traits: TRAITS,
-      run({ name }, _context, { caller, snapshot }) {
-        const { description, input, output, origin, traits } = find(name, caller, snapshot);
+      run({ name }, _context, { caller: { kind }, snapshot }) {
+        const { catalog, cascade } = parts();
+        const { description, input, output, origin, traits } = catalog.find(name, {
+          snapshot,
+          visibleOnly: kind === 'model',
+          mayName: (tool, skills) => mayName(cascade, tool, kind, snapshot, skills),
+          namedOnly: true,
+        });
         const { format, uri, server, owner } = origin;
         return {
           name,
@@ -54,19 +52,22 @@ export function createDescribeTools({ list, find }: DescribeToolsOptions): Tool[
         },
       },
       traits: TRAITS,
-      run({ tags = [], includeHidden = false }, _context, { caller, snapshot }) {
+      run({ tags = [], includeHidden = false }, _context, { caller: { kind }, snapshot }) {
+        const { catalog, cascade } = parts();
         const wanted = normalizeTags(tags);
         // Hidden tools are never shown to a model (RES-20).
-        const hidden = includeHidden && caller.kind !== 'model';
+        const hidden = includeHidden && kind !== 'model';
         const isWanted = ({ traits }: Tool): boolean =>
           (hidden || !traits.hidden) && wanted.every((tag) => traits.tags.includes(tag));
+        const { tools, skills } = catalog.list(snapshot);
+        const found = tools.filter((tool) => mayName(cascade, tool, kind, snapshot, skills) && isWanted(tool));
         const toLine = ({ name, description, traits }: Tool) => ({
           name,
           description: quoteOutside(description, LINE),
           tags: traits.tags,
           ...(traits.hidden ? { hidden: true } : {}),
         });
-        return { tools: list(caller, snapshot).filter(isWanted).map(toLine) };
+        return { tools: found.map(toLine) };
       },
     }),
   ];

@@ -1,20 +1,12 @@
 // The built-in tools `mcp_list_tools`, `mcp_search`, `mcp_info` and `mcp_exec`, which reach tools that the caller may call anyway (UPS-6).
 
-import type { Caller } from '../core/caller.js';
 import { reviveError, ToolError } from '../core/error.js';
 import type { Json } from '../core/json.js';
 import { readRemote } from '../core/name.js';
-import type { Snapshot } from '../core/snapshot.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { CallInternals, Tool } from '../core/tool.js';
-import type { SearchTools } from '../runtime/list.js';
-import { type BuiltinDefinition, defineBuiltin } from './builtin.js';
-
-export interface McpToolsOptions {
-  /** Lists the tools that a caller is offered. */
-  readonly list: (caller: Caller, snapshot: Snapshot) => Promise<readonly Tool[]>;
-  readonly search: SearchTools;
-}
+import { listTools } from '../runtime/list.js';
+import { type BuiltinDefinition, defineBuiltin, type GetParts } from './builtin.js';
 
 const LINE = 200;
 // Tools of no server are ranked too, then dropped.
@@ -25,8 +17,9 @@ const ONLY_SERVER = { ...SERVER, description: 'Only the tools of this server' } 
 const TOOL = { type: 'string', description: 'Name of the tool at its server' } as const;
 
 /** Creates the four tools, sorted by name. */
-export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
-  const remote = async ({ caller, snapshot }: CallInternals) => (await list(caller, snapshot)).filter(isRemote);
+export function createMcpTools(parts: GetParts): Tool[] {
+  const remote = async ({ caller, snapshot }: CallInternals) =>
+    (await listTools(parts(), snapshot, { caller })).filter(isRemote);
   const find = async (server: string, name: string, internals: CallInternals): Promise<Tool> => {
     const all = await remote(internals);
     const found = all.find((tool) => tool.origin.server === server && nameOf(tool) === name);
@@ -104,7 +97,7 @@ export function createMcpTools({ list, search }: McpToolsOptions): Tool[] {
         required: ['query'],
       },
       async run({ query, limit = FOUND, server }, _context, { caller, snapshot }) {
-        const ranked = (await search(query, RANKED, caller, snapshot)).filter(isRemote);
+        const ranked = (await parts().search(query, RANKED, caller, snapshot)).filter(isRemote);
         const wanted = ranked.filter(({ origin }) => server === undefined || origin.server === server);
         return { tools: wanted.slice(0, limit).map(toLine) };
       },

@@ -23,8 +23,7 @@ import { createFollow } from './follow.js';
 import { READ_SKILL } from './skill-content.js';
 import { SKILL_FILE } from './skill-files.js';
 import { describeSkill, findByUri, readResource, toSkillUri } from './skill-resources.js';
-import { isVisible } from './skills.js';
-import { isOffered, readableSkills } from './visibility.js';
+import { isOffered, isVisible, readableSkills } from './visibility.js';
 
 export interface OwnOffersOptions {
   readonly catalog: Catalog;

@@ -5,21 +5,22 @@ import { createProgramNames } from '../core/name.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { RUN_CODE } from '../core/view.js';
-import type { SearchTools } from '../runtime/list.js';
-import { defineBuiltin } from './builtin.js';
+import { listTools } from '../runtime/list.js';
+import { type BuiltinParts, defineBuiltin } from './builtin.js';
 import { toResultType, toSignature } from './signature.js';
-
-export interface RunCodeToolOptions extends Omit<RunCodeOptions, 'search'> {
-  readonly search: SearchTools;
-}
 
 // The program has a limit of its own, which does not count the time that a person takes to answer.
 const TIMEOUT_MS = 24 * 3_600_000;
 
-export function createRunCodeTool({ search, ...options }: RunCodeToolOptions): Tool {
-  const find: RunCodeOptions['search'] = async (query, limit, caller, snapshot) => {
-    const found = await search(query, limit, caller, snapshot);
-    const programName = createProgramNames(await options.list(caller, snapshot, true));
+export function createRunCodeTool(
+  parts: () => Pick<BuiltinParts, 'catalog' | 'cascade' | 'search'>,
+  options: Omit<RunCodeOptions, 'list' | 'search'>,
+): Tool {
+  const list: RunCodeOptions['list'] = (caller, snapshot, knownOnly) =>
+    listTools(parts(), snapshot, { caller, knownOnly });
+  const search: RunCodeOptions['search'] = async (query, limit, caller, snapshot) => {
+    const found = await parts().search(query, limit, caller, snapshot);
+    const programName = createProgramNames(await list(caller, snapshot, true));
     return found.map(({ name, description, input, output }) => ({
       name: programName(name),
       signature: `${toSignature(input.json)}: Promise<${toResultType(output?.json)}>`,
@@ -43,7 +44,7 @@ export function createRunCodeTool({ search, ...options }: RunCodeToolOptions): T
     // Most commands run no programs.
     async run(...call) {
       const { runCode } = await import('../code/run-code.js');
-      return runCode({ ...options, search: find }, ...call);
+      return runCode({ ...options, list, search }, ...call);
     },
   });
 }

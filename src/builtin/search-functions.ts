@@ -9,24 +9,15 @@ import { isToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import { createProgramNames, toProgramExpression, toRemoteUri } from '../core/name.js';
 import { textPart } from '../core/result.js';
-import type { CascadeResolver, Skill } from '../core/skill.js';
+import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import { describeForModel, type ForeseenCall, type Tool } from '../core/tool.js';
 import { WHOLE_VIEW } from '../core/view.js';
 import { newNameOf, withAlias } from '../policy/view.js';
-import type { SearchTools } from '../runtime/list.js';
-import { splitDenied } from '../runtime/list.js';
-import type { BuiltinDefinition } from './builtin.js';
+import { listTools, splitDenied } from '../runtime/list.js';
+import type { BuiltinDefinition, GetParts } from './builtin.js';
 import { toResultType, toSignature } from './signature.js';
-
-export interface SearchFunctionsOptions {
-  readonly catalog: () => Catalog;
-  readonly cascade: () => CascadeResolver;
-  readonly search: SearchTools;
-  /** Lists the tools of a caller without starting servers. */
-  list(caller: Caller, snapshot: Snapshot): Promise<readonly Tool[]>;
-}
 
 type Run<Input> = BuiltinDefinition<Input>['run'];
 
@@ -39,9 +30,11 @@ const MAX_SIGNATURE = 300;
 const MAX_DESCRIPTION = 140;
 const MAX_SHORT_DESCRIPTION = 40;
 
-export function createSearchFunctions({ catalog, cascade, search, list }: SearchFunctionsOptions) {
+export function createSearchFunctions(parts: GetParts) {
+  // Starts no servers.
+  const list = (caller: Caller, snapshot: Snapshot) => listTools(parts(), snapshot, { caller, knownOnly: true });
   const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot, skills: readonly Skill[]): boolean => {
-    const narrowingOf = (one: Tool) => cascade().narrowingAbove(one, skills, snapshot);
+    const narrowingOf = (one: Tool) => parts().cascade.narrowingAbove(one, skills, snapshot);
     return splitDenied([tool], caller, snapshot, narrowingOf).denied.length === 0;
   };
   // Throws `not_found`, or `unavailable` if the tool may be one of a server that is down.
@@ -58,8 +51,9 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
       mayName: (tool: Tool, skills: readonly Skill[]) =>
         mayName(tool, caller, snapshot, skills) && (!isModel || target !== name || newNameOf(tool, view) === undefined),
     };
-    const read = (): Tool => withAlias(catalog().find(target, reach), isModel ? view : WHOLE_VIEW);
-    return readSettled(catalog(), snapshot, read, target);
+    const { catalog } = parts();
+    const read = (): Tool => withAlias(catalog.find(target, reach), isModel ? view : WHOLE_VIEW);
+    return readSettled(catalog, snapshot, read, target);
   };
 
   const searchAll: Run<{ queries: readonly string[]; limit?: number }> = async (
@@ -67,9 +61,10 @@ export function createSearchFunctions({ catalog, cascade, search, list }: Search
     _context,
     { caller, snapshot },
   ) => {
+    const { catalog, search } = parts();
     const found = await search(queries, limit, caller, snapshot);
-    const { skills } = catalog().list(snapshot);
-    const down = findDown(catalog(), snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot, skills));
+    const { skills } = catalog.list(snapshot);
+    const down = findDown(catalog, snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot, skills));
     const writing = isCodeMode(snapshot) ? inPrograms(await list(caller, snapshot)) : plainly;
     const lines = [
       ...(found.length === 0

@@ -5,10 +5,10 @@ import { estimateTokens } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { type AutoMode, CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
 import { isBackgroundTool } from './background.js';
-import { defineBuiltin, defineForwarding } from './builtin.js';
+import { defineBuiltin, defineForwarding, type GetParts } from './builtin.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
-import { createSearchFunctions, type SearchFunctionsOptions } from './search-functions.js';
+import { createSearchFunctions } from './search-functions.js';
 
 const BOTH: readonly string[] = [SEARCH_TOOLS, DESCRIBE_TOOL];
 const RESULTS: readonly string[] = [READ_RESULT, QUERY_RESULT];
@@ -58,8 +58,8 @@ const tokensOf = memoize(({ name, description, input, output }: Tool) =>
 const NAME = { type: 'string' } as const;
 
 /** Creates the three tools. `call_tool` has no function of its own: its call goes on as that of the tool that it names. */
-export function createSearchModeTools(options: SearchFunctionsOptions): Tool[] {
-  const { search, describe } = createSearchFunctions(options);
+export function createSearchModeTools(parts: GetParts): Tool[] {
+  const { search, describe } = createSearchFunctions(parts);
   return [
     defineBuiltin({
       name: SEARCH_TOOLS,

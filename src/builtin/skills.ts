@@ -1,16 +1,17 @@
-// Skills for a model: the built-in tool `read_skill` and the instructions about skills.
+// The built-in tools `read_skill` and `run_skill_script`.
 
+import type { References } from '../catalog/skill-references.js';
 import { ToolError } from '../core/error.js';
 import { type Part, textPart } from '../core/result.js';
-import type { Referent, RemoteSkill, Skill, TextReference } from '../core/skill.js';
+import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { formatBytes, nearest, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { CALL_TOOL, type Mode, RUN_SKILL_SCRIPT } from '../core/view.js';
+import { RUN_SKILL_SCRIPT } from '../core/view.js';
 import { readTextFile } from '../files/read.js';
 import { toFileUri } from '../files/within.js';
 import { renderText } from '../formats/shared/render.js';
-import { defineBuiltin, defineForwarding } from './builtin.js';
+import { defineBuiltin, defineForwarding, type GetParts } from './builtin.js';
 import { readRemoteSkill } from './remote-skills.js';
 import { describeListed, READ_SKILL, showContent, toPageContent } from './skill-content.js';
 import {
@@ -23,19 +24,10 @@ import {
   readSkillContent,
   toSkillPath,
 } from './skill-files.js';
+import { isVisible, readableRemoteSkills, readableSkills } from './visibility.js';
 
-/** Resolves a reference in a text of this directory. */
-type Refer = (reference: TextReference, directory: string) => Referent | undefined;
-
-export interface ReadSkillOptions {
-  /** Skills that the caller may read, or those of a name. */
-  readonly skills: (snapshot: Snapshot, name?: string) => readonly Skill[];
-  /** Skills of upstream servers, which give way to others. */
-  readonly remote: (snapshot: Snapshot) => readonly RemoteSkill[];
-  readonly refer: (reference: TextReference, directory: string, snapshot: Snapshot) => Referent | undefined;
-  /** Returns what a skill requires and is missing, in a line; undefined if nothing is. */
-  readonly missing: (skill: Skill, snapshot: Snapshot) => Promise<string | undefined>;
-}
+/** Returns what a skill requires and is missing, in a line; undefined if nothing is. */
+export type DescribeMissingOf = (skill: Skill, snapshot: Snapshot) => Promise<string | undefined>;
 
 interface Asked {
   readonly skill_name: string;
@@ -44,7 +36,7 @@ interface Asked {
 }
 
 /** Creates `read_skill`, which reads visible skills and their files; a hidden skill is called by its own name. */
-export function createReadSkillTool({ skills, remote, refer, missing }: ReadSkillOptions): Tool {
+export function createReadSkillTool(parts: GetParts, missing: DescribeMissingOf): Tool {
   return defineBuiltin<Asked>({
     name: READ_SKILL,
     description: 'Read the instructions of a skill before doing its task.',
@@ -60,14 +52,18 @@ export function createReadSkillTool({ skills, remote, refer, missing }: ReadSkil
     traits: { readOnly: true, text: true, positional: ['skill_name', 'file'] },
     async run({ skill_name: name, file, page = 1 }, _context, internals) {
       const { snapshot } = internals;
-      const skill = findSkill(name, (only) => [...skills(snapshot, only).filter(isVisible), ...remote(snapshot)]);
+      const { remoteSkills, references } = parts();
+      const skill = findSkill(name, (only) => [
+        ...readableSkills(parts(), snapshot, only).filter(isVisible),
+        ...readableRemoteSkills(remoteSkills(snapshot), snapshot),
+      ]);
       if ('server' in skill) return readRemoteSkill(skill, { file, page }, internals);
       const at = file === undefined ? undefined : locate(skill, file);
       if (at !== undefined && isDirectoryOf(at.skill, at.path, snapshot))
         return { content: [textPart(describeFiles(at.skill, snapshot, at.path))] };
       if (at !== undefined && pathInSkill(at.skill, at.path) !== skill.file)
         return readFile(at.skill, at.path, page, snapshot);
-      const text = readText(skill, snapshot, (reference, directory) => refer(reference, directory, snapshot));
+      const text = readText(skill, snapshot, references);
       const lacks = page === 1 ? await missing(skill, snapshot) : undefined;
       const about =
         page === 1 ? [textPart(describeFiles(skill, snapshot) + (lacks === undefined ? '' : `\n${lacks}`))] : [];
@@ -96,13 +92,8 @@ function describeFiles(skill: Skill, bounds: Bounds, below = '.'): string {
   ].join('\n');
 }
 
-export interface RunScriptOptions extends Pick<ReadSkillOptions, 'skills'> {
-  /** Returns the tool of a name. */
-  readonly find: (name: string, snapshot: Snapshot) => Tool;
-}
-
 /** Creates `run_skill_script`, whose calls are calls of the tool of a script: one tool in lists instead of many (SKL-13). */
-export function createRunScriptTool({ skills, find }: RunScriptOptions): Tool {
+export function createRunScriptTool(parts: GetParts): Tool {
   const definition = {
     name: RUN_SKILL_SCRIPT,
     description: "Run a script of a skill, in the skill's directory. Name files elsewhere by absolute paths.",
@@ -119,76 +110,18 @@ export function createRunScriptTool({ skills, find }: RunScriptOptions): Tool {
     traits: { positional: ['skill_name', 'script', 'args'] },
   } as const;
   return defineForwarding(definition, ({ skill_name: name, script, ...input }, snapshot) => {
-    const skill = findSkill(String(name), (only) => skills(snapshot, only).filter(isVisible));
+    const skill = findSkill(String(name), (only) => readableSkills(parts(), snapshot, only).filter(isVisible));
     const at = locate(skill, String(script));
     const path = at.skill === skill ? at.path : toSkillPath(skill, String(script));
     const scripts = skill.scripts ?? [];
     const found = scripts.find((one) => one.path === path) ?? scripts.find((one) => one.path === `scripts/${path}`);
-    const tool = found && find(found.tool, snapshot);
+    const tool = found && parts().catalog.find(found.tool, { snapshot });
     // Another tool of this name is not the script.
     if (found === undefined || tool?.origin.uri !== toFileUri(pathInSkill(skill, found.path)))
       throw new ToolError('not_found', `the skill "${skill.name}" has no script ${quoteOutside(path, 200)}`, {
         hint: scripts.length === 0 ? 'it has none' : `it has ${scripts.map((one) => one.path).join(', ')}`,
       });
     return { ref: found.tool, input };
-  });
-}
-
-// In search mode it is not listed (SRV-9).
-const READ: Readonly<Record<Mode, string>> = {
-  all: `Call ${READ_SKILL}`,
-  search: `Use ${CALL_TOOL} to call ${READ_SKILL}`,
-  code: `In a program, await tools.${READ_SKILL}({ skill_name })`,
-  auto: `Call ${READ_SKILL}, with ${CALL_TOOL} if it is not listed,`,
-};
-
-export interface DescribeSkillsOptions {
-  readonly snapshot: Snapshot;
-  /** Skills of upstream servers. */
-  readonly remote: readonly RemoteSkill[];
-  /** Whether a model may call the tool that reads one. */
-  readonly mayRead: boolean;
-  readonly refer: Refer;
-}
-
-/**
- * Returns the instructions about skills (SKL-2); empty without skills. Texts of an untrusted workspace are not sent to
- * the model: its skills are only named.
- */
-export function describeSkills(
-  all: readonly Skill[],
-  { snapshot, remote, mayRead, refer }: DescribeSkillsOptions,
-): string {
-  const skills = all.filter(isVisible);
-  const { view } = snapshot.settings;
-  const mode = snapshot.settings.skills.contextMode;
-  const isWhole = (skill: Skill): boolean => mode === 'full' && (snapshot.trusted || skill.owner !== 'workspace');
-  // Not mentioned if the model may not call `read_skill` (POL-8).
-  const named = mayRead ? skills.filter((skill) => !isWhole(skill)) : [];
-  const names = new Set(skills.map(({ name }) => name));
-  const others = mayRead ? remote.filter(({ name, isStartable }) => isStartable && !names.has(name)) : [];
-  const lines = [...named.map(toLine), ...describeRemote(others)];
-  return [
-    ...skills.filter(isWhole).map((skill) => `# Skill: ${skill.name}\n\n${readText(skill, snapshot, refer).trim()}`),
-    ...(lines.length === 0
-      ? []
-      : [[`Skills. ${READ[view.mode]} with a name before doing what that skill is for.`, ...lines].join('\n')]),
-  ].join('\n\n');
-}
-
-function toLine({ name, description }: Pick<Skill, 'name' | 'description'>): string {
-  return `- ${name}: ${quoteOutside(description, 200)}`;
-}
-
-// Of one server: its author decides how many there are.
-const MAX_ANNOUNCED = 50;
-
-function describeRemote(skills: readonly RemoteSkill[]): readonly string[] {
-  const servers = [...new Set(skills.map(({ server }) => server))];
-  return servers.flatMap((server) => {
-    const own = skills.filter((skill) => skill.server === server);
-    const more = own.length - MAX_ANNOUNCED;
-    return [...own.slice(0, MAX_ANNOUNCED).map(toLine), ...(more > 0 ? [`- … and ${more} more of ${server}`] : [])];
   });
 }
 
@@ -203,17 +136,13 @@ function findSkill<S extends Pick<Skill, 'name'>>(name: string, skills: (name?: 
   });
 }
 
-export function isVisible(skill: Skill): boolean {
-  return !skill.hidden;
-}
-
 /** Returns the whole file with references in its text resolved (SKL-5). */
-function readText(skill: Skill, snapshot: Snapshot, refer: Refer): string {
+export function readText(skill: Skill, snapshot: Snapshot, { refer }: References): string {
   try {
     const text = readTextFile(skill.file, undefined, { within: snapshot.boundaryOf(skill) });
     if (text !== undefined) {
       const rendered = renderText(text.slice(skill.start), {
-        refer: (reference) => refer(reference, skill.directory),
+        refer: (reference) => refer(reference, skill.directory, snapshot),
       });
       return text.slice(0, skill.start) + rendered;
     }

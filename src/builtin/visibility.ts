@@ -1,13 +1,13 @@
-// Who sees a built-in tool, which tools and skills a caller may know of, and the instructions sent to a model first.
+// Who sees a built-in tool, and which tools and skills a caller may know of.
 
 import type { Catalog } from '../catalog/catalog.js';
 import type { Audience, Listed } from '../catalog/listing.js';
-import { isToolOf, type References } from '../catalog/skill-references.js';
+import { isToolOf } from '../catalog/skill-references.js';
 import type { CallerKind } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import type { Settings } from '../core/settings.js';
 import type { CascadeResolver, RemoteSkill, Skill } from '../core/skill.js';
-import type { Snapshot, World } from '../core/snapshot.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { didYouMean, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { RUN_SKILL_SCRIPT } from '../core/view.js';
@@ -15,12 +15,15 @@ import { findDenial } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { newNameOf } from '../policy/view.js';
 import { isBackgroundTool } from './background.js';
-import { readCapabilities } from './capabilities.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
 import { isModeTool, usesTool } from './search-mode.js';
 import { READ_SKILL } from './skill-content.js';
-import { describeSkills, isVisible } from './skills.js';
+
+/** Whether a skill is shown. */
+export function isVisible(skill: Skill): boolean {
+  return !skill.hidden;
+}
 
 /** Whether a built-in tool is offered, by its name or group. */
 export function isOffered(
@@ -120,38 +123,4 @@ export function readableSkills({ catalog, cascade }: NamingParts, snapshot: Snap
 export function readableRemoteSkills(all: readonly RemoteSkill[], snapshot: Snapshot): readonly RemoteSkill[] {
   const rules = toRules(snapshot);
   return all.filter(({ tool }) => findDenial(tool, { kind: 'model', door: 'library' }, rules) === undefined);
-}
-
-export interface InstructionsContext extends NamingParts {
-  readonly remoteSkills: (snapshot: Snapshot) => readonly RemoteSkill[];
-  readonly references: References;
-  readonly world: World;
-}
-
-/** Returns the text to send to a model before anything else. */
-export function createInstructions(
-  context: InstructionsContext,
-  snapshot: Snapshot,
-  { capabilities = false }: { readonly capabilities?: boolean },
-): string {
-  const { catalog, cascade, references, remoteSkills, world } = context;
-  const remote = readableRemoteSkills(remoteSkills(snapshot), snapshot);
-  const describe = (skills: readonly Skill[]): string =>
-    describeSkills(skills, {
-      snapshot,
-      remote,
-      mayRead: mayName(
-        cascade,
-        catalog.find(READ_SKILL, { snapshot }),
-        'model',
-        snapshot,
-        catalog.listed(snapshot).skills,
-      ),
-      refer: (reference, directory) => references.refer(reference, directory, snapshot),
-    });
-  const readable = readableSkills(context, snapshot);
-  const skills = readable.length + remote.length === 0 ? '' : describe(readable);
-  // SDK-11: text of an untrusted workspace is not sent to the model.
-  const inventory = capabilities ? readCapabilities(world.home, snapshot.trusted ? snapshot.workdir : undefined) : '';
-  return [inventory, skills].filter((text) => text !== '').join('\n\n');
 }
