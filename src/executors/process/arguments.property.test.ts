@@ -50,7 +50,7 @@ function build(entries: readonly (readonly [object & { kind: string; short?: boo
   const { descriptor } = readToolsDescriptor({ tools: declare(args) });
   const [execution] = descriptor!.tools[0]!.executions;
   try {
-    return toArguments(execution!, toSlots(execution!, input), { temporaryFile: () => '/file' });
+    return toArguments(execution!, toSlots(execution!, input), () => '/file');
   } catch (error) {
     if (isToolError(error) && error.code === 'invalid_input') return undefined;
     throw error;

@@ -22,9 +22,7 @@ function executionOf(args: Args, more: Record<string, unknown> = {}): Execution 
 function build(args: Args, input: JsonObject, more: Record<string, unknown> = {}) {
   const execution = executionOf(args, more);
   const files: string[] = [];
-  const built = toArguments(execution, toSlots(execution, input), {
-    temporaryFile: (_mapping, text) => `file ${files.push(text)}`,
-  });
+  const built = toArguments(execution, toSlots(execution, input), (text) => `file ${files.push(text)}`);
   return { ...built, files };
 }
 
@@ -75,7 +73,7 @@ describe('kinds', () => {
     const { tools, allowlist, execution } = declare([{ param: 'a', kind: 'flag', flag: 'n' }]);
     const { descriptor } = readToolsDescriptor({ tools, allowlist, execution });
     const [own] = descriptor!.tools[0]!.executions;
-    const built = toArguments(own!, toSlots(own!, { a: 'x' }), { temporaryFile: () => '' });
+    const built = toArguments(own!, toSlots(own!, { a: 'x' }));
     expect(built.argv).toEqual(['-n', 'x']);
   });
 
@@ -132,9 +130,7 @@ describe('kinds', () => {
     expect(subcommand({ all: true })).toBe('other');
     expect(subcommand({ all: false })).toBe('');
     expect(subcommand({})).toBe('');
-    const built = toArguments(execution, toSlots(execution, { all: true, a: 'x' }), {
-      temporaryFile: () => '',
-    });
+    const built = toArguments(execution, toSlots(execution, { all: true, a: 'x' }));
     expect(built.argv).toEqual(['x']);
   });
 

@@ -93,16 +93,15 @@ export function splitWords(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 
-export interface ArgumentOptions {
-  /** Returns the path of a temporary file with the value. */
-  readonly temporaryFile: (mapping: Mapping, text: string) => string;
-}
-
 /**
  * Returns the arguments of slots (TJS-7 to 10, 12, 13). Throws `invalid_input` for values that contain NUL, or that
- * the program could read as an option.
+ * the program could read as an option. `temporaryFile` returns the path of a file with a value.
  */
-export function toArguments(execution: Execution, slots: readonly Slot[], options: ArgumentOptions): CommandInput {
+export function toArguments(
+  execution: Execution,
+  slots: readonly Slot[],
+  temporaryFile: (text: string) => string = () => '',
+): CommandInput {
   const argv: string[] = [];
   const variables: Record<string, string> = {};
   let stdin = '';
@@ -122,7 +121,7 @@ export function toArguments(execution: Execution, slots: readonly Slot[], option
         argv.push(...textsOf(value).flatMap((text) => flagArguments(mapping, text)));
         break;
       case 'tempfile':
-        for (const text of textsOf(value)) argv.push(mapping.flag, options.temporaryFile(mapping, text));
+        for (const text of textsOf(value)) argv.push(mapping.flag, temporaryFile(text));
         break;
       case 'stdin':
         stdin = textsOf(value).join('\n');
@@ -243,15 +242,14 @@ interface ContainOptions {
   readonly isFinal: (slot: Slot, index: number) => boolean;
 }
 
-interface ContainedSlots {
-  readonly slots: readonly Slot[];
-  /** The directory that a parameter sets, if it is known. */
-  readonly directory: string | undefined;
-}
-
-/** Replaces paths by their canonical form (TJS-24). Throws `path_escape` for one outside the roots. */
-export function containSlots(slots: readonly Slot[], options: ContainOptions): ContainedSlots {
-  const { workdir, roots, isFinal } = options;
+/**
+ * Replaces paths by their canonical form (TJS-24); `directory` is the one that a parameter sets, if it is known. Throws
+ * `path_escape` for a path outside the roots.
+ */
+export function containSlots(
+  slots: readonly Slot[],
+  { workdir, roots, isFinal }: ContainOptions,
+): { readonly slots: readonly Slot[]; readonly directory: string | undefined } {
   if (slots.every(({ mapping }) => !isPath(mapping))) return { slots, directory: undefined };
   const contain = (slot: Slot, path: string, base: string): string => {
     // Refused with the other arguments.

@@ -7,7 +7,7 @@ import type { PlanContext } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject, showValue } from '../../core/json.js';
 import type { CommandPlan, ProcessPlan, ResolverStep, Slot } from '../../core/plan.js';
 import type { World } from '../../core/snapshot.js';
-import type { CommandAction, Tool } from '../../core/tool.js';
+import type { CommandAction, ProcessAction, Tool } from '../../core/tool.js';
 import { statIdentity } from '../../files/read.js';
 import { realPath } from '../../files/within.js';
 import { assertAllowlisted } from '../../policy/commands.js';
@@ -34,15 +34,16 @@ import {
 import { assertNotDenied } from './deny.js';
 import { findSkillScript } from './integrity.js';
 
-export interface PlanCommandOptions {
+/** What a process is planned from. */
+export interface PlanOptions<Action extends ProcessAction> {
   readonly tool: Tool;
-  readonly action: CommandAction;
+  readonly action: Action;
   readonly input: Json;
   readonly context: PlanContext;
   readonly world: World;
 }
 
-export function planCommand(options: PlanCommandOptions): ProcessPlan {
+export function planCommand(options: PlanOptions<CommandAction>): ProcessPlan {
   const { tool, action, input, context, world } = options;
   const { workdir, settings } = context.snapshot;
   assertDirectory(workdir);
@@ -52,7 +53,8 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   const execution = selectExecution(fittingExecutions(action, path), parameters, tool.name);
   const roots = [workdir, ...settings.roots];
   const given = toSlots(execution, parameters);
-  assertArguments(
+  // Before paths become absolute (TJS-12, TJS-13).
+  toArguments(
     execution,
     given.filter(({ mapping }) => mapping.resolve === undefined),
   );
@@ -86,11 +88,7 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   };
   const [starter = execution.binary] = execution.wrapper ?? [];
   const binary = requireProgram(starter, path, world);
-  const shown = settleArguments({
-    command,
-    slots: showPending(command),
-    temporaryFile: () => '{temporary file}',
-  });
+  const shown = settleArguments(command, showPending(command), () => '{temporary file}');
   // Refused before anyone is asked for approval.
   assertNotDenied(input, contained.slots);
   return {
@@ -115,25 +113,15 @@ export function planCommand(options: PlanCommandOptions): ProcessPlan {
   };
 }
 
-export interface SettleOptions {
-  readonly command: CommandPlan;
-  /** Values whose paths are canonical. */
-  readonly slots: readonly Slot[];
-  readonly temporaryFile: (text: string) => string;
-}
-
-/** Returns the command line and stdin of slots. */
-export function settleArguments({ command, slots, temporaryFile }: SettleOptions): Omit<CommandInput, 'directory'> {
-  const { argv, stdin, variables } = toArguments(command.execution, slots, {
-    temporaryFile: (_mapping, text) => temporaryFile(text),
-  });
-  const { wrapper = [], binary } = command.execution;
-  return { argv: [...wrapper, binary, ...command.words, ...argv], stdin, variables };
-}
-
-/** Throws `invalid_input` for values that cannot be arguments, before paths become absolute (TJS-12, TJS-13). */
-export function assertArguments(execution: Execution, slots: readonly Slot[]): void {
-  toArguments(execution, slots, { temporaryFile: () => '' });
+/** Returns the command line and stdin of slots whose paths are canonical. */
+export function settleArguments(
+  { execution, words }: CommandPlan,
+  slots: readonly Slot[],
+  temporaryFile: (text: string) => string,
+): Omit<CommandInput, 'directory'> {
+  const { argv, stdin, variables } = toArguments(execution, slots, temporaryFile);
+  const { wrapper = [], binary } = execution;
+  return { argv: [...wrapper, binary, ...words, ...argv], stdin, variables };
 }
 
 // In the plan, a value that a resolver will provide is shown as its command (RUN-2).
@@ -169,7 +157,7 @@ function requireProgram(name: string, path: readonly string[], world: World): st
   });
 }
 
-interface StepOptions extends PlanCommandOptions {
+interface StepOptions extends PlanOptions<CommandAction> {
   readonly resolver: Resolver;
   readonly slot: number;
   readonly value: Json | undefined;

@@ -16,9 +16,9 @@ import type { ProcessOutcome } from '../../process/request.js';
 import { exposeIn, prepareSandbox } from '../../process/sandbox/prepare.js';
 import { isVisible as isVisibleIn } from '../../process/sandbox/rules.js';
 import { runProcess } from '../../process/spawn.js';
-import { containSlots } from './arguments.js';
+import { containSlots, toArguments } from './arguments.js';
 import { appendSideRead, applies, fillHint, limitLines, type SeenFiles } from './command-output.js';
-import { assertArguments, settleArguments } from './command-plan.js';
+import { settleArguments } from './command-plan.js';
 import { assertNotDenied, assertText, denyUnknown, needsDenyCommand } from './deny.js';
 import type { SkillScripts } from './integrity.js';
 import { pinSkillScript } from './pinned.js';
@@ -53,7 +53,8 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
   const { workdir } = scope.snapshot;
   if (plan.sandbox !== undefined) prepareSandbox(plan.sandbox);
   const resolved = await resolveSlots(run);
-  assertArguments(command.execution, resolved);
+  // Before paths become absolute (TJS-19).
+  toArguments(command.execution, resolved);
   const { slots, directory } = containSlots(resolved, {
     workdir,
     roots: command.roots,
@@ -62,7 +63,7 @@ export async function runCommand(options: RunCommandOptions): Promise<Output> {
   await assertAllowed(run, slots, directory);
   const temporary = createTemporaryFiles();
   try {
-    const settled = settleArguments({ command, slots, temporaryFile: temporary.write });
+    const settled = settleArguments(command, slots, temporary.write);
     // TJS-15: checked again right before the start.
     assertAllowlisted(command.allowlist, command.execution.binary, command.subcommand);
     const { argv, stdin, variables } = settled;

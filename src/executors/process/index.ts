@@ -3,7 +3,7 @@
 import { delimiter, dirname } from 'node:path';
 import type { BackgroundProcesses } from '../../background/processes.js';
 import { ToolError } from '../../core/error.js';
-import type { CallScope, Executor, PlanContext, WithVariables } from '../../core/executor.js';
+import type { CallScope, Executor, WithVariables } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import { variableName } from '../../core/name.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -31,7 +31,7 @@ import {
 import { identifyPrograms, type NamedProgram, shebangPrograms } from '../../process/programs.js';
 import { type SandboxContext, withSandbox } from '../../process/sandbox/index.js';
 import type { SeenFiles } from './command-output.js';
-import { planCommand } from './command-plan.js';
+import { type PlanOptions, planCommand } from './command-plan.js';
 import { runCommand } from './command-run.js';
 import { digestCommand, digestScript, readPlannedScripts, resolversOf, scriptNames } from './integrity.js';
 import { assertGranted } from './missing-variables.js';
@@ -104,15 +104,7 @@ function withOwnOutput(plan: ProcessPlan, { onBackground }: CallScope): ProcessP
     : { ...plan, limits: { ...limits, outputBytes: Math.min(limits.outputBytes, FIRST_BYTES) } };
 }
 
-interface PlanScriptOptions {
-  readonly tool: Tool;
-  readonly action: ScriptAction;
-  readonly input: Json;
-  readonly context: PlanContext;
-  readonly world: World;
-}
-
-function planScript({ tool, action, input, context, world }: PlanScriptOptions): ProcessPlan {
+function planScript({ tool, action, input, context, world }: PlanOptions<ScriptAction>): ProcessPlan {
   const { workdir, settings } = context.snapshot;
   assertDirectory(workdir);
   const pass = grantsOf(tool, settings);
