@@ -7,7 +7,7 @@ import type { Caller } from '../core/caller.js';
 import { ToolError } from '../core/error.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { defineBuiltin } from './builtin.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 
 interface Asked {
   readonly id?: string;

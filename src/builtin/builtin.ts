@@ -1,13 +1,11 @@
-// Defines built-in tools, whose functions get the caller and the snapshot of their call.
+// What built-in tools use of their toolbox, and tools whose calls go on as calls of others.
 
 import type { Catalog } from '../catalog/catalog.js';
 import type { References } from '../catalog/skill-references.js';
-import type { ToolContext } from '../core/context.js';
-import { BUILTIN_TAG } from '../core/name.js';
 import type { CascadeResolver, RemoteSkill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
-import type { CallInternals, FunctionAction, Tool } from '../core/tool.js';
-import { type BuiltinTool, toBuiltin } from '../formats/module/builtin.js';
+import type { FunctionAction, Tool } from '../core/tool.js';
+import { type BuiltinDefinition, defineBuiltin } from '../formats/module/builtin.js';
 import type { SearchTools } from '../runtime/list.js';
 
 /** What built-in tools use of the toolbox that they belong to. */
@@ -22,18 +20,11 @@ export interface BuiltinParts {
 /** A function, because these parts are created after the built-in tools. */
 export type GetParts = () => BuiltinParts;
 
-type Described = Omit<BuiltinTool, 'run' | 'internal'>;
-
-export interface BuiltinDefinition<Input> extends Described {
-  readonly run: (input: Input, context: ToolContext, internals: CallInternals) => unknown;
-}
-
-export function defineBuiltin<Input>({ traits, ...definition }: BuiltinDefinition<Input>): Tool {
-  return toBuiltin({ ...definition, traits: { ...traits, tags: [BUILTIN_TAG] }, internal: true });
-}
-
 /** Defines a built-in tool whose calls go on as calls of another tool. */
-export function defineForwarding(definition: Described, forward: NonNullable<FunctionAction['forward']>): Tool {
+export function defineForwarding(
+  definition: Omit<BuiltinDefinition<never>, 'run'>,
+  forward: NonNullable<FunctionAction['forward']>,
+): Tool {
   const run = (): never => {
     throw new TypeError(`${definition.name} is not run`);
   };

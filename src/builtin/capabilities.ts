@@ -8,9 +8,10 @@ import type { Tool } from '../core/tool.js';
 import { containedPath } from '../files/contained-path.js';
 import { readTextFile } from '../files/read.js';
 import { writeFileAtomic } from '../files/write.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 import { listTools } from '../runtime/list.js';
 import { askModel, type CreateModelFetch } from './ask-model.js';
-import { defineBuiltin, type GetParts } from './builtin.js';
+import type { GetParts } from './builtin.js';
 
 export interface CapabilitiesOptions {
   /** The environment that holds the key of the configured model. */

@@ -3,7 +3,8 @@
 import { normalizeTags } from '../core/name.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { defineBuiltin, type GetParts } from './builtin.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
+import type { GetParts } from './builtin.js';
 import { mayName } from './visibility.js';
 
 const LINE = 200;

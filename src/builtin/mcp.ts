@@ -5,8 +5,9 @@ import type { Json } from '../core/json.js';
 import { readRemote } from '../core/name.js';
 import { nearest, quoteOutside } from '../core/text.js';
 import type { CallInternals, Tool } from '../core/tool.js';
+import { type BuiltinDefinition, defineBuiltin } from '../formats/module/builtin.js';
 import { listTools } from '../runtime/list.js';
-import { type BuiltinDefinition, defineBuiltin, type GetParts } from './builtin.js';
+import type { GetParts } from './builtin.js';
 
 const LINE = 200;
 // Tools of no server are ranked too, then dropped.

@@ -10,7 +10,7 @@ import { ToolError } from '../core/error.js';
 import type { StoredResult } from '../core/store.js';
 import { count, formatBytes } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { defineBuiltin } from './builtin.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 import { openResult, readLines } from './read-result.js';
 
 export const QUERY_RESULT = 'query_result';

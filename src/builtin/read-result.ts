@@ -8,7 +8,7 @@ import type { Output, Part } from '../core/result.js';
 import type { StoredResult } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
-import { defineBuiltin } from './builtin.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 
 export const READ_RESULT = 'read_result';
 

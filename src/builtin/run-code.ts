@@ -5,8 +5,9 @@ import { createProgramNames } from '../core/name.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { RUN_CODE } from '../core/view.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 import { listTools } from '../runtime/list.js';
-import { type BuiltinParts, defineBuiltin } from './builtin.js';
+import type { BuiltinParts } from './builtin.js';
 import { toResultType, toSignature } from './signature.js';
 
 // The program has a limit of its own, which does not count the time that a person takes to answer.

@@ -14,9 +14,10 @@ import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import { describeForModel, type ForeseenCall, type Tool } from '../core/tool.js';
 import { WHOLE_VIEW } from '../core/view.js';
+import type { BuiltinDefinition } from '../formats/module/builtin.js';
 import { newNameOf, withAlias } from '../policy/view.js';
 import { listTools, splitDenied } from '../runtime/list.js';
-import type { BuiltinDefinition, GetParts } from './builtin.js';
+import type { GetParts } from './builtin.js';
 import { toResultType, toSignature } from './signature.js';
 
 type Run<Input> = BuiltinDefinition<Input>['run'];

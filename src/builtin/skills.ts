@@ -10,8 +10,9 @@ import type { Tool } from '../core/tool.js';
 import { RUN_SKILL_SCRIPT } from '../core/view.js';
 import { readTextFile } from '../files/read.js';
 import { toFileUri } from '../files/within.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 import { renderText } from '../formats/shared/render.js';
-import { defineBuiltin, defineForwarding, type GetParts } from './builtin.js';
+import { defineForwarding, type GetParts } from './builtin.js';
 import { readRemoteSkill } from './remote-skills.js';
 import { describeListed, READ_SKILL, showContent, toPageContent } from './skill-content.js';
 import {

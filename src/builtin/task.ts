@@ -1,7 +1,7 @@
 // The built-in tools that end a loop: the task is done, failed, or must wait.
 
 import type { Tool } from '../core/tool.js';
-import { defineBuiltin } from './builtin.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 
 const KINDS = [
   {

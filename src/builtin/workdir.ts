@@ -5,7 +5,7 @@ import type { Workspace } from '../core/snapshot.js';
 import type { Tool } from '../core/tool.js';
 import { canonicalPath, containedPath } from '../files/contained-path.js';
 import { statOrNothing } from '../files/read.js';
-import { defineBuiltin } from './builtin.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 
 export function createWorkdirTool({ setWorkdir }: Pick<Workspace, 'setWorkdir'>): Tool {
   return defineBuiltin<{ path?: string }>({

@@ -2,10 +2,9 @@
 
 import type { ToolContext } from '../../core/context.js';
 import type { Json } from '../../core/json.js';
-import { BUILTIN_TAG } from '../../core/name.js';
 import type { JsonSchema } from '../../core/schema.js';
 import type { Tool } from '../../core/tool.js';
-import { toBuiltin } from '../../formats/module/builtin.js';
+import { defineBuiltin } from '../../formats/module/builtin.js';
 import type { ToolDefinition } from '../../formats/module/define.js';
 import { LinePatchSchema } from '../line-patch.js';
 import type { QueryOptions } from '../query/run.js';
@@ -48,12 +47,12 @@ export function createContextTools(options: QueryOptions): Tool[] {
   return Object.entries(toDefinitions(options)).map(([name, definition]) => {
     const { description, properties, required, traits, examples = [], output, positional, run } = definition;
     const aliases = Object.hasOwn(properties, 'path') ? ALIASES : undefined;
-    return toBuiltin({
+    return defineBuiltin({
       name,
       description,
       inputSchema: { type: 'object', properties, ...(required === undefined ? {} : { required }) },
       outputSchema: output,
-      traits: { ...traits, examples, group: 'context', tags: [BUILTIN_TAG], positional, aliases },
+      traits: { ...traits, examples, group: 'context', positional, aliases },
       run,
     });
   });
