@@ -5,38 +5,28 @@ import type { HttpParameter, HttpStyle } from '../../core/http.js';
 import { isRecord, type Json, showValue } from '../../core/json.js';
 import { quoteOutside } from '../../core/text.js';
 
+// What a value in a path begins with, and what separates its parts if they are exploded.
+const MARKS: Partial<Record<HttpStyle['style'], string>> = { matrix: ';', label: '.' };
+
 /** Returns a value as a part of a path. */
-export function formatSegment(parameter: HttpParameter, value: Json): string {
-  const { name, style, explode } = parameter;
+export function formatSegment({ name, property, style, explode }: HttpParameter, value: Json): string {
   const encode = encodeURIComponent;
   if (style === 'json') return encode(JSON.stringify(value));
-  if (isEmpty(value)) throw invalidValue(parameter.property, 'is empty, which would lead to another path');
-  if (style === 'matrix') {
+  if (isEmpty(value)) throw invalidValue(property, 'is empty, which would lead to another path');
+  const isMatrix = style === 'matrix';
+  const named = (text: string): string => (isMatrix ? `${name}=${text}` : text);
+  const mark = MARKS[style];
+  const separator = (explode ? mark : undefined) ?? separatorOf(style);
+  if (separator !== ',' && !isMatrix) assertItems(property, value, decodeURIComponent(separator));
+  const format = (): string => {
+    const items = itemsOf(value).map(encode);
     if (Array.isArray(value))
-      return explode
-        ? value.map((one) => `;${name}=${encode(showValue(one))}`).join('')
-        : `;${name}=${list(value, ',')}`;
-    if (isRecord(value))
-      return explode
-        ? pairs(value)
-            .map(([key, one]) => `;${encode(key)}=${encode(one)}`)
-            .join('')
-        : `;${name}=${flat(value)}`;
-    return `;${name}=${encode(showValue(value))}`;
-  }
-  const [start, separator] = style === 'label' ? ['.', explode ? '.' : ','] : ['', separatorOf(style)];
-  if (separator !== ',') assertItems(parameter.property, value, decodeURIComponent(separator));
-  if (Array.isArray(value)) return start + list(value, separator);
-  if (isRecord(value))
-    return (
-      start +
-      (explode
-        ? pairs(value)
-            .map(([key, one]) => `${encode(key)}=${encode(one)}`)
-            .join(separator)
-        : flat(value))
-    );
-  return start + encode(showValue(value));
+      return isMatrix && explode ? items.map(named).join(separator) : named(items.join(separator));
+    if (!isRecord(value)) return named(encode(showValue(value)));
+    const entries = pairs(value).map(([key, one]) => `${encode(key)}=${encode(one)}`);
+    return explode ? entries.join(separator) : named(items.join(','));
+  };
+  return (mark ?? '') + format();
 }
 
 function isEmpty(value: Json): boolean {
@@ -144,14 +134,6 @@ export function headerText({ property, style, explode }: HttpParameter, value: J
 
 function isNode(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
-}
-
-function list(values: readonly Json[], separator: string): string {
-  return values.map((one) => encodeURIComponent(showValue(one))).join(separator);
-}
-
-function flat(value: Readonly<Record<string, unknown>>): string {
-  return pairs(value).flat().map(encodeURIComponent).join(',');
 }
 
 function pairs(value: Readonly<Record<string, unknown>>): [string, string][] {
