@@ -1,8 +1,9 @@
-// Merges the parameters and the body of an operation into one input, and remembers where each value goes.
+// The input of an operation, its parameters and body in one, with where each value goes; and its output.
 
 import type { HttpBody, HttpField, HttpLocation, HttpParameter, HttpStyle } from '../../core/http.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { inspectSchema } from '../../schema/inspect.js';
 import type { Located, Node, OpenDocument } from './document.js';
 import { findFree } from './name.js';
 import { isReadOnly } from './read-only.js';
@@ -202,8 +203,8 @@ const PREFERRED = [
   /^text\//i,
 ];
 
-/** Returns the media type that is used of those that are declared. */
-export function chooseMedia(content: unknown): [string, Node] | undefined {
+// Returns the media type that is used of those that are declared.
+function chooseMedia(content: unknown): [string, Node] | undefined {
   const all = mediaOf(content);
   for (const pattern of PREFERRED) {
     const found = all.find(([type]) => pattern.test(type));
@@ -236,4 +237,41 @@ function freeName(name: string, location: string, taken: Readonly<Record<string,
   if (!Object.hasOwn(taken, plain)) return plain;
   const placed = `${location}_${plain}`.slice(0, MAX_NAME);
   return findFree(placed, (free) => Object.hasOwn(taken, free), MAX_NAME - 4);
+}
+
+/** Returns the schema of the response of a success, if that is an object. */
+export function toOutput(
+  { node, file }: Located,
+  document: OpenDocument,
+  writer: SchemaWriter,
+): { readonly schema?: JsonSchema; readonly accept: string } {
+  const responses = isRecord(node.responses) ? node.responses : {};
+  const status = Object.keys(responses).find((one) => /^2(?:\d\d|XX)$/i.test(one)) ?? 'default';
+  const given = responses[status];
+  if (!isRecord(given)) return { accept: ANYTHING };
+  const response = document.follow({ node: given, file });
+  const [type, media] = chooseMedia(response.node.content) ?? [];
+  const accept = type === undefined || type === '*/*' ? ANYTHING : `${type.split(';')[0]}, */*;q=0.5`;
+  if (media === undefined || !/json\b/i.test(type!) || !isRecord(media.schema) || status === 'default')
+    return { accept };
+  const schema: Located = { node: media.schema, file: response.file };
+  const target = document.follow(schema).node;
+  if (target.type !== 'object' && !isRecord(target.properties)) return { accept };
+  try {
+    const { schema: defined, left } = writer.define({ type: 'object', ...unwrap(writer.convert(schema)) });
+    if (left > 0) return { accept };
+    inspectSchema(defined, { foreign: true });
+    return { accept, schema: defined };
+  } catch {
+    // A call needs no output schema, so one that is invalid does not keep the operation out.
+    return { accept };
+  }
+}
+
+const ANYTHING = 'application/json, */*;q=0.5';
+
+// The whole response is never null.
+function unwrap(schema: JsonSchema): JsonSchema {
+  if (Array.isArray(schema.anyOf) && isRecord(schema.anyOf[0])) return { allOf: [schema.anyOf[0]] } as typeof schema;
+  return { ...schema, type: 'object' };
 }

@@ -10,9 +10,8 @@ import type { JsonSchema } from '../../core/schema.js';
 import { count, quoteOutside, sanitize } from '../../core/text.js';
 import { inspectSchema } from '../../schema/inspect.js';
 import { documentFault, type Located, type Node, type OpenDocument, type ReadLimits } from './document.js';
-import { toInput } from './input.js';
+import { toInput, toOutput } from './input.js';
 import { METHODS, operationName } from './name.js';
-import { toOutput } from './response.js';
 import { createSchemaWriter, type SchemaWriter } from './schema.js';
 import { toSecurity, toServer } from './security.js';
 import { fromSwagger, swaggerServers } from './swagger.js';
@@ -39,6 +38,8 @@ export interface DraftBody {
 
 export interface ReadOperations {
   readonly drafts: readonly Draft[];
+  /** Names of all operations, also of those that are not wanted. */
+  readonly names: readonly string[];
   readonly findings: readonly Finding[];
 }
 
@@ -75,9 +76,11 @@ export function readOperations(document: OpenDocument, limits: ReadLimits, optio
   const findings: Finding[] = [];
   const isWanted = createFilter(options.settings);
   const drafts: Draft[] = [];
+  const names: string[] = [];
   let left = 0;
   for (const operation of listOperations(document, isSwagger, findings)) {
     const name = operationName(operation.located.node.operationId, operation.method, operation.path);
+    if (METHODS.includes(operation.method)) names.push(name);
     if (!isWanted(name, operation)) continue;
     try {
       const made = toDraft(name, operation, document, writers, options);
@@ -100,7 +103,7 @@ export function readOperations(document: OpenDocument, limits: ReadLimits, optio
       message: `${left} large parts of schemas are not shown, and accept anything`,
       hint: 'none of them is needed for a call',
     });
-  return { drafts, findings: shorten(findings) };
+  return { drafts, names, findings: shorten(findings) };
 }
 
 // `include` and `exclude` are globs of tool names, of `METHOD /path`, or of tags.
@@ -111,21 +114,6 @@ function createFilter(settings: HttpSettings): (name: string, operation: Operati
     const id = typeof node.operationId === 'string' ? [node.operationId] : [];
     return isWanted([name, ...id, `${method.toUpperCase()} ${path}`, ...tags]);
   };
-}
-
-/** Lists the names of all operations. */
-export function* namesIn({ root, follow, file }: OpenDocument): Generator<string> {
-  for (const [path, value] of Object.entries(isRecord(root.paths) ? root.paths : {})) {
-    if (!isRecord(value)) continue;
-    let item: Node;
-    try {
-      item = follow({ node: value, file }).node;
-    } catch {
-      continue;
-    }
-    for (const [method, operation] of Object.entries(item))
-      if (METHODS.includes(method) && isRecord(operation)) yield operationName(operation.operationId, method, path);
-  }
 }
 
 // References and aliases let a small document write the same schemas many times.

@@ -7,7 +7,7 @@ import type { Boundary } from '../../core/origin.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { findEntry } from '../../process/entry.js';
 import { createLimits, documentFault, openDocument, type ReadLimits, toFinding } from './document.js';
-import { namesIn, type OperationOptions, type ReadOperations, readOperations } from './operations.js';
+import { type OperationOptions, type ReadOperations, readOperations } from './operations.js';
 
 export interface PrepareOptions extends OperationOptions {
   readonly boundary?: Boundary | undefined;
@@ -17,8 +17,6 @@ export interface PrepareOptions extends OperationOptions {
 export interface Prepared extends ReadOperations {
   /** The files that were read, with their states; the first is the document itself. None if it cannot be used. */
   readonly files: readonly (readonly [path: string, state: FileState])[];
-  /** Names of all operations, also of those that are not wanted. */
-  readonly names: readonly string[];
 }
 
 // Reading these takes less than 50 ms.
@@ -42,8 +40,7 @@ export function prepare(
 ): Prepared {
   try {
     const document = openDocument(file, options.boundary, limits, onRead);
-    const found = readOperations(document, limits, options);
-    return { ...found, files: [...document.files], names: [...namesIn(document)] };
+    return { ...readOperations(document, limits, options), files: [...document.files] };
   } catch (error) {
     if (!isToolError(error)) throw error;
     return toUnusable(error);
