@@ -23,9 +23,8 @@ import {
 import { FOREIGN_SIGN, HEADER_LINES } from './tags.js';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
-// Nearly every header fits the first read; the second covers 80 lines of reasonable length (SCR-19).
-const HEAD_BYTES = 8 * 1024;
-const LONG_HEAD_BYTES = 1024 * 1024;
+// 80 lines of reasonable length (SCR-19).
+const HEAD_BYTES = 1024 * 1024;
 const ANY_EXECUTE = 0o111;
 
 /** Reads scripts in `.agents/tools` directories (SCR). */
@@ -84,11 +83,9 @@ function readDotted(fileName: string, path: string, head: Buffer, identity: File
 
 function readScriptHead(path: string, { boundary: within }: Place): ReturnType<typeof readHead> {
   const head = readHead(path, HEAD_BYTES, { within });
-  if ('fault' in head || head.complete || head.bytes[0] !== 0x23 || countLines(head.bytes) >= HEADER_LINES) return head;
-  const long = readHead(path, LONG_HEAD_BYTES, { within });
-  if ('fault' in long || long.complete) return long;
+  if ('fault' in head || head.complete) return head;
   // Drops an incomplete last line, which may end within a character.
-  return { ...long, bytes: long.bytes.subarray(0, long.bytes.lastIndexOf(0x0a) + 1) };
+  return { ...head, bytes: head.bytes.subarray(0, head.bytes.lastIndexOf(0x0a) + 1) };
 }
 
 function checkFile(fileName: string, head: Buffer, identity: FileIdentity): HeaderFinding | undefined {
@@ -159,10 +156,4 @@ function firstLines(bytes: Buffer): Buffer {
     end = next + 1;
   }
   return bytes.subarray(0, end);
-}
-
-function countLines(bytes: Buffer): number {
-  let lines = 0;
-  for (let at = bytes.indexOf(0x0a); at !== -1; at = bytes.indexOf(0x0a, at + 1)) lines++;
-  return lines;
 }
