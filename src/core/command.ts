@@ -100,6 +100,12 @@ export interface Resolver {
   readonly emptyIsResult: boolean;
 }
 
+/** Returns the commands that an execution runs besides its program. */
+export function resolversOf({ args, postProcess }: Execution): Resolver[] {
+  const all = [...args.flatMap(({ resolve, deny }) => [resolve, deny?.resolve]), postProcess];
+  return all.filter((resolver) => resolver !== undefined);
+}
+
 /** A line for the model, added if all of its conditions are met. */
 export interface OutputHint {
   readonly hint: string;

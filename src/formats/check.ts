@@ -157,14 +157,14 @@ function readSkillEntry(path: string, boundary: Boundary | undefined): EntryRead
   const declared = readDirectory(path, place);
   const toProblems = (severity: Problem['severity'], findings: readonly Finding[]): Problem[] =>
     findings.map((finding) => ({ ...finding, severity, path: join(path, finding.path ?? 'tools.json') }));
-  const isComplete = declared?.descriptor !== undefined;
-  const warnings = declared?.draft ? lintToolsDescriptor(declared.draft, isComplete) : [];
+  const { descriptor, findings = [] } = declared ?? {};
+  const warnings = descriptor ? lintToolsDescriptor(descriptor, findings.length === 0) : [];
   return {
     tools: [...tools, ...(declared?.tools ?? [])],
     skills,
     problems: [
       ...problems,
-      ...toProblems('error', declared?.findings ?? []),
+      ...toProblems('error', findings),
       ...toProblems('warning', declared?.warnings ?? []),
       ...toProblems('warning', declared?.split ? warnings.map(toSplitLayout) : warnings),
     ],

@@ -2,6 +2,7 @@
 
 import { delimiter, dirname } from 'node:path';
 import type { BackgroundProcesses } from '../../background/processes.js';
+import { resolversOf } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import type { CallScope, Executor, WithVariables } from '../../core/executor.js';
 import { isRecord, type Json, type JsonObject } from '../../core/json.js';
@@ -33,7 +34,7 @@ import { type SandboxContext, withSandbox } from '../../process/sandbox/index.js
 import type { SeenFiles } from './command-output.js';
 import { type PlanOptions, planCommand } from './command-plan.js';
 import { runCommand } from './command-run.js';
-import { digestCommand, digestScript, readPlannedScripts, resolversOf, scriptNames } from './integrity.js';
+import { digestCommand, digestScript, readPlannedScripts, scriptNames } from './integrity.js';
 import { assertGranted } from './missing-variables.js';
 import { runScript } from './run.js';
 
@@ -202,7 +203,7 @@ function identifyPlan(plan: ProcessPlan, workdir: string, { world, wieldHome }: 
 
 // All that the declaration names: which of them run depends on the input.
 function commandPrograms(action: CommandAction, path: readonly string[]): NamedProgram[] {
-  const resolvers = resolversOf(action);
+  const resolvers = action.executions.flatMap(resolversOf);
   const names = [
     ...action.executions.flatMap(({ binary, wrapper = [] }) => [binary, ...wrapper.slice(0, 1)]),
     ...resolvers.flatMap(({ binary }) => binary ?? []),

@@ -1,7 +1,7 @@
 // Digests of scripts and commands, and the check that they have not changed since planning.
 
 import { join } from 'node:path';
-import type { Resolver } from '../../core/command.js';
+import { resolversOf } from '../../core/command.js';
 import { ToolError } from '../../core/error.js';
 import { canonicalJson } from '../../core/json.js';
 import type { ProcessPlan } from '../../core/plan.js';
@@ -86,17 +86,8 @@ function digestDefinition(tool: Tool, { path, identity }: NonNullable<CommandAct
 }
 
 /** Returns the names of the skill's scripts that a command may run. */
-export function scriptNames(action: CommandAction): string[] {
-  return [...new Set(resolversOf(action).flatMap(({ script }) => script ?? []))].sort();
-}
-
-/** Returns the commands that a declaration runs besides its program. */
-export function resolversOf({ executions }: CommandAction): Resolver[] {
-  const resolvers = executions.flatMap(({ args, postProcess }) => [
-    ...args.flatMap(({ resolve, deny }) => [resolve, deny?.resolve]),
-    postProcess,
-  ]);
-  return resolvers.filter((resolver) => resolver !== undefined);
+export function scriptNames({ executions }: CommandAction): string[] {
+  return [...new Set(executions.flatMap(resolversOf).flatMap(({ script }) => script ?? []))].sort();
 }
 
 /** The error for a tool whose bytes are not those that were planned. */

@@ -73,7 +73,7 @@ export interface DirectoryReading extends LoadedDescriptor {
 /** Reads the tools.json of a directory; undefined if it has none. */
 export function readDirectory(directory: string, { owner, boundary }: Place): DirectoryReading | undefined {
   const loaded = loadDescriptor(directory, boundary);
-  if (loaded?.descriptor === undefined) return loaded && { ...loaded, tools: [] };
+  if (loaded?.descriptor === undefined || loaded.findings.length > 0) return loaded && { ...loaded, tools: [] };
   const { descriptor, split } = loaded;
   const skill = readSkillFacts(directory, boundary);
   const tools: Tool[] = [];

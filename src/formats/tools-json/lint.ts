@@ -1,6 +1,6 @@
 // Lints a tools.json: unused entries and mappings that are riskier than necessary.
 
-import type { Execution, Mapping } from '../../core/command.js';
+import { type Execution, type Mapping, resolversOf } from '../../core/command.js';
 import { escapePointer, isRecord } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
 import type { JsonSchema } from '../../core/schema.js';
@@ -34,13 +34,7 @@ export function lintToolsDescriptor({ tools, allowlist }: ToolsDescriptor, isCom
       });
     }
   }
-  return [
-    ...findings,
-    ...tools.flatMap((tool, index) => [
-      ...lintTool(tool, `/tools/${index}`, isComplete),
-      ...tool.executions.flatMap((execution) => lintExecution(tool, execution, `/tools/${index}`)),
-    ]),
-  ];
+  return [...findings, ...tools.flatMap((tool, index) => lintTool(tool, `/tools/${index}`, isComplete))];
 }
 
 function usedPairs(tools: readonly DeclaredTool[]): Set<string> {
@@ -48,14 +42,11 @@ function usedPairs(tools: readonly DeclaredTool[]): Set<string> {
   const add = (binary: string | undefined, subcommand: string): void => {
     if (binary !== undefined) pairs.add(`${binary}\n${subcommand}`);
   };
-  for (const { binary, subcommand, args, postProcess } of tools.flatMap((tool) => tool.executions)) {
-    add(binary, subcommand);
-    add(postProcess?.binary, postProcess?.subcommand ?? '');
-    for (const { resolve, deny, subcommandOverride } of args) {
-      if (subcommandOverride !== undefined) add(binary, subcommandOverride);
-      add(resolve?.binary, resolve?.subcommand ?? '');
-      add(deny?.resolve?.binary, deny?.resolve?.subcommand ?? '');
-    }
+  for (const execution of tools.flatMap((tool) => tool.executions)) {
+    const { binary, subcommand, args } = execution;
+    for (const used of [subcommand, ...args.map(({ subcommandOverride }) => subcommandOverride)])
+      if (used !== undefined) add(binary, used);
+    for (const resolver of resolversOf(execution)) add(resolver.binary, resolver.subcommand);
   }
   return pairs;
 }
@@ -89,42 +80,31 @@ function lintTool(tool: DeclaredTool, pointer: string, isComplete: boolean): Fin
       );
     }
   }
-  return findings;
-}
-
-function lintExecution({ name, parameters }: DeclaredTool, { wrapper, args }: Execution, pointer: string): Finding[] {
-  const findings: Finding[] = [];
-  if (wrapper !== undefined) {
-    findings.push({
-      pointer,
-      message: `${name}: ${wrapper[0]} starts the command and is not in the allowlist`,
-      hint: 'make sure that its arguments are fixed and start nothing else',
-    });
+  const required = Array.isArray(tool.parameters.required) ? tool.parameters.required : [];
+  for (const { wrapper, args } of tool.executions) {
+    if (wrapper !== undefined)
+      report(
+        `${tool.name}: ${wrapper[0]} starts the command and is not in the allowlist`,
+        'make sure that its arguments are fixed and start nothing else',
+      );
+    const positionals = args.filter(({ kind }) => kind === 'positional');
+    for (const { param, optional, absentDefault } of positionals.slice(0, -1))
+      if (!required.includes(param) && !optional && absentDefault === undefined)
+        report(
+          `${tool.name}: without "${param}" the arguments after it would move up, so such a call is refused`,
+          `add "${param}" to required, or "optional": true to its mapping`,
+        );
   }
-  const required = Array.isArray(parameters.required) ? parameters.required : [];
-  const positionals = args.filter(({ kind }) => kind === 'positional');
-  positionals.slice(0, -1).forEach(({ param, optional, absentDefault }) => {
-    if (required.includes(param) || optional || absentDefault !== undefined) return;
-    findings.push({
-      pointer,
-      message: `${name}: without "${param}" the arguments after it would move up, so such a call is refused`,
-      hint: `add "${param}" to required, or "optional": true to its mapping`,
-    });
-  });
   return findings;
 }
 
-function parametersOf({ args, when, postProcess, hints }: Execution): string[] {
-  const named = (texts: readonly string[]): string[] =>
-    texts.flatMap((text) => [...text.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]!));
+function parametersOf(execution: Execution): string[] {
+  const { args, when, hints } = execution;
+  const templates = resolversOf(execution).flatMap((resolver) => resolver.args);
   return [
-    ...args.flatMap(({ param, resolve, deny }) => [
-      param,
-      ...named(resolve?.args ?? []),
-      ...named(deny?.resolve?.args ?? []),
-    ]),
+    ...args.map(({ param }) => param),
+    ...templates.flatMap((text) => [...text.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]!)),
     ...(when ? [...when.present, ...when.absent] : []),
-    ...named(postProcess?.args ?? []),
     ...hints.flatMap(({ whenArg }) => Object.keys(whenArg)),
   ];
 }

@@ -58,10 +58,8 @@ export interface DescriptorFiles {
 }
 
 export interface DescriptorReading {
-  /** Absent if there are findings (TJS-3). */
+  /** The parts that could be read; absent if there are none. Only for lint if there are findings (TJS-3). */
   readonly descriptor?: ToolsDescriptor;
-  /** The parts that could be read, for lint; absent if there are none. */
-  readonly draft?: ToolsDescriptor;
   /** Each with the name of its file as `path`. */
   readonly findings: readonly Finding[];
   /** Like findings, for a descriptor that can be used. */
@@ -145,12 +143,12 @@ export function readToolsDescriptor(files: DescriptorFiles): DescriptorReading {
       report: (path, message, hint) => findings.push(toFinding({ path, message, hint })),
       warn: (path, message, hint) => warnings.push(toFinding({ path, message, hint })),
     });
-  const draft: ToolsDescriptor = {
+  const descriptor: ToolsDescriptor = {
     tools: value.tools.map((one) => ({
       ...one,
       executions: value.execution.filter((entry) => entry.tool === one.name).map((entry) => entry.execution),
     })),
     allowlist: value.allowlist,
   };
-  return findings.length > 0 ? { draft, findings, warnings: [] } : { descriptor: draft, draft, findings, warnings };
+  return { descriptor, findings, warnings: findings.length > 0 ? [] : warnings };
 }
