@@ -13,7 +13,7 @@ import { quoteOutside } from '../core/text.js';
 import { NO_TRAITS, type Tool } from '../core/tool.js';
 import { createStatCache, type FileText, readHead, readTextOrFault, statIdentity } from '../files/read.js';
 import { checkStateDirectory } from '../files/state.js';
-import { readScriptHeader, type ScriptHeader, toInputSchema, toTraits } from '../formats/script/header.js';
+import { readScriptHeader, type ScriptHeader, toInputSchema } from '../formats/script/header.js';
 import { readInstalledText } from '../formats/skill/index.js';
 import { readSkillMetadata } from '../formats/skill/metadata.js';
 import { createJsonSchema } from '../schema/json.js';
@@ -191,8 +191,8 @@ function toTool(item: InstalledItem, object: string, place: Place): Tool | Probl
       owner: place.owner,
     },
     traits: {
-      ...(header === undefined ? NO_TRAITS : toTraits(header)),
-      requires: joinRequirements([header?.requires, facts.needs]),
+      ...(header?.traits ?? NO_TRAITS),
+      requires: joinRequirements([header?.traits.requires, facts.needs]),
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import type { JsonSchema } from '../../core/schema.js';
 import { sanitize } from '../../core/text.js';
-import type { ArgcParameter } from '../../core/tool.js';
+import { type ArgcParameter, NO_TRAITS } from '../../core/tool.js';
 import type { HeaderParameter } from './fields.js';
 import type { ForeignHeader } from './header.js';
 
@@ -52,8 +52,7 @@ export function readArgc(text: string): ForeignHeader | string | undefined {
     description,
     parameters,
     needs,
-    flags: new Set(),
-    tags: [],
+    traits: NO_TRAITS,
     call: { kind: 'argc', parameters: call, defaults },
   };
 }

@@ -10,16 +10,13 @@ import { parseDuration, quoteOutside, sanitize } from '../../core/text.js';
 import type { TagValue } from './tags.js';
 import { type ParameterType, type ParsedType, parseType } from './types.js';
 
-export interface TypedValue {
+export interface HeaderParameter {
+  readonly name: string;
+  readonly required: boolean;
   readonly type: ParameterType;
   /** Further keywords of its schema: choices, ranges, items and default. */
   readonly keywords?: JsonSchema;
   readonly description: string;
-}
-
-export interface HeaderParameter extends TypedValue {
-  readonly name: string;
-  readonly required: boolean;
 }
 
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/;
@@ -118,7 +115,7 @@ function readDeclaration(
     });
   }
   const description = cleanDescription(rest.slice(length), declaration, warnings).replace(/\s+/g, ' ');
-  return { name, required, type, ...withKeywords(keywords), description };
+  return { name, required, type, ...(Object.keys(keywords).length > 0 && { keywords }), description };
 }
 
 /** Removes invisible characters from a description, with a warning (ERR-7). */
@@ -129,10 +126,6 @@ export function cleanDescription(text: string, value: TagValue, warnings: Findin
 }
 
 const PLAIN_STRING: ParsedType = { type: 'string', keywords: {}, length: 0 };
-
-function withKeywords(keywords: JsonSchema): Pick<TypedValue, 'keywords'> {
-  return Object.keys(keywords).length === 0 ? {} : { keywords };
-}
 
 function wordOf(text: string): string {
   return /^\S*/.exec(text)![0];
@@ -164,7 +157,8 @@ export function readTimeout(value: TagValue | undefined, warnings: Finding[]): n
   return milliseconds;
 }
 
-export function readReturns(value: TagValue | undefined, warnings: Finding[]): TypedValue | undefined {
+/** Returns the schema that `@returns` describes. */
+export function readReturns(value: TagValue | undefined, warnings: Finding[]): JsonSchema | undefined {
   const text = value?.text ?? '';
   if (value === undefined || text === '') return undefined;
   const parsed = parseType(text);
@@ -180,7 +174,7 @@ export function readReturns(value: TagValue | undefined, warnings: Finding[]): T
   }
   const { default: _, ...keywords } = parsed.keywords;
   const description = cleanDescription(text.slice(parsed.length), value, warnings).replace(/\s+/g, ' ');
-  return { type: parsed.type, ...withKeywords(keywords), description };
+  return { type: parsed.type, ...keywords, ...(description === '' ? {} : { description }) };
 }
 
 // Reserved tags are removed later, for tools of all formats (RES-31).

@@ -44,13 +44,7 @@ function readForeignScript(fileName: string, place: Place): Reading | undefined 
   if (typeof shebang !== 'string') return refuse(shebang.message, shebang.hint);
   const found = readArgc(text) ?? readRaycast(text);
   if (found === undefined || typeof found === 'string') return refuse(found ?? 'has no title', 'fix its header');
-  const header: ScriptHeader = {
-    ...found,
-    shebang,
-    description: sanitize(found.description),
-    labels: [],
-    examples: [],
-  };
+  const header: ScriptHeader = { ...found, shebang, description: sanitize(found.description) };
   const tool = toTool(name, path, identity, place, header, found.call);
   return { tools: [tool], problems: [], states: [identity] };
 }

@@ -185,15 +185,21 @@ describe('tags', () => {
     );
     expect(warnings).toEqual([]);
     expect(header).toMatchObject({
-      group: 'Deploy',
-      tags: ['one', 'two', 'three'],
-      timeoutMs: 30_000,
-      returns: { type: 'integer', description: 'How many of them' },
-      examples: [{ a: 1, b: 2 }],
+      output: { type: 'integer', description: 'How many of them' },
       needs: ['TOKEN'],
-      sandbox: { profile: 'read-only', required: true },
+      traits: {
+        group: 'Deploy',
+        tags: ['one', 'two', 'three'],
+        timeoutMs: 30_000,
+        examples: [{ a: 1, b: 2 }],
+        sandbox: { profile: 'read-only', required: true },
+        destructive: true,
+        hidden: true,
+        readOnly: true,
+        terminal: true,
+        background: undefined,
+      },
     });
-    expect([...header!.flags].sort()).toEqual(['destructive', 'hidden', 'readonly', 'terminal']);
   });
 
   spec('SCR-5', 'ignores unknown tags with their continuation lines, and returns them for the debug log', () => {
@@ -213,9 +219,9 @@ describe('tags', () => {
       '# @env 1BAD',
       '# @tag Fine',
     );
-    expect(reading.header).toMatchObject({ tags: ['fine'], examples: [], needs: [] });
-    expect(reading.header?.timeoutMs).toBeUndefined();
-    expect(reading.header?.returns).toBeUndefined();
+    expect(reading.header).toMatchObject({ needs: [], traits: { tags: ['fine'], examples: [] } });
+    expect(reading.header?.traits.timeoutMs).toBeUndefined();
+    expect(reading.header?.output).toBeUndefined();
     expect(reading.warnings).toHaveLength(4);
     for (const warning of reading.warnings) expect(warning.hint).toMatch(/\S/);
   });

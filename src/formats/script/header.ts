@@ -1,9 +1,6 @@
 // Parses the comment header of a script, and turns it into the schemas and traits of a tool.
 
-import type { Json } from '../../core/json.js';
 import type { Finding } from '../../core/problem.js';
-import type { Requirements } from '../../core/requirements.js';
-import type { SandboxRequest } from '../../core/sandbox.js';
 import { type JsonSchema, NO_PARAMETERS } from '../../core/schema.js';
 import { nearest, quoteOutside } from '../../core/text.js';
 import type { ScriptCall, Traits } from '../../core/tool.js';
@@ -18,33 +15,23 @@ import {
   readReturns,
   readTags,
   readTimeout,
-  type TypedValue,
 } from './fields.js';
-import { type CollectedTags, collectTags, FLAGS, type HeaderFlag, KNOWN_TAGS, type TagValue } from './tags.js';
+import { type CollectedTags, collectTags, KNOWN_TAGS, type TagValue } from './tags.js';
 
 export interface ScriptHeader {
   /** The interpreter line without `#!`. */
   readonly shebang: string;
   readonly description: string;
   readonly parameters: readonly HeaderParameter[];
-  readonly returns?: TypedValue;
-  readonly group?: string;
-  readonly tags: readonly string[];
-  readonly labels: readonly string[];
-  readonly timeoutMs?: number;
-  readonly flags: ReadonlySet<HeaderFlag>;
-  readonly examples: readonly Json[];
+  /** Schema of its output. */
+  readonly output?: JsonSchema | undefined;
   /** Names of the environment variables that it needs. */
   readonly needs: readonly string[];
-  readonly sandbox?: SandboxRequest;
-  readonly requires?: Requirements;
-  /** The tag of the workers that it runs on. */
-  readonly runOn?: string;
+  readonly traits: Traits;
 }
 
 /** What a header of another program says, and how its script is called. */
-export interface ForeignHeader
-  extends Pick<ScriptHeader, 'description' | 'parameters' | 'needs' | 'flags' | 'group' | 'tags'> {
+export interface ForeignHeader extends Pick<ScriptHeader, 'description' | 'parameters' | 'needs' | 'traits'> {
   readonly call: ScriptCall;
 }
 
@@ -83,22 +70,36 @@ export function readScriptHeader(text: string): HeaderReading {
     .trim();
   if (description === '') errors.push(noDescription(text, collected));
   const parameters = readParameters(all('param'), errors, warnings);
+  const timeoutMs = readTimeout(all('timeout')[0], warnings);
+  const returns = readReturns(all('returns')[0], warnings);
+  const needs = readEnv(all('env'), warnings);
+  const examples = errors.length > 0 ? [] : readExamples(all('example'), warnings);
+  const requires = readRequires(all('requires'), warnings);
+  const labels = readTags(all('label'));
   const sandbox = textOf('sandbox');
+  const has = (flag: string): boolean => values.has(flag);
   const header: ScriptHeader = {
     shebang,
     description,
     parameters,
-    timeoutMs: readTimeout(all('timeout')[0], warnings),
-    returns: readReturns(all('returns')[0], warnings),
-    needs: readEnv(all('env'), warnings),
-    group: textOf('group') || undefined,
-    tags: readTags(all('tag')),
-    labels: readTags(all('label')),
-    flags: new Set(FLAGS.filter((flag) => values.has(flag))),
-    examples: errors.length > 0 ? [] : readExamples(all('example'), warnings),
-    sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
-    requires: readRequires(all('requires'), warnings),
-    runOn: textOf('run-on'),
+    // What a call of a process in the background returns is not its output.
+    output: has('background') ? undefined : returns,
+    needs,
+    traits: {
+      group: textOf('group') || undefined,
+      tags: readTags(all('tag')),
+      labels: labels.length === 0 ? undefined : labels,
+      hidden: has('hidden'),
+      terminal: has('terminal'),
+      readOnly: has('readonly') || undefined,
+      destructive: has('destructive') || undefined,
+      background: has('background') || undefined,
+      timeoutMs,
+      sandbox: sandbox === undefined ? undefined : parseSandboxRequest(sandbox),
+      requires,
+      runOn: textOf('run-on'),
+      examples,
+    },
   };
   return { header: errors.length > 0 ? undefined : header, errors, warnings, unknownTags };
 }
@@ -146,31 +147,5 @@ export function toInputSchema({ parameters }: ScriptHeader): JsonSchema {
       parameters.map(({ name, type, keywords, description }) => [name, { type, ...keywords, description }]),
     ),
     ...(required.length > 0 ? { required } : {}),
-  };
-}
-
-export function toOutputSchema({ returns, flags }: ScriptHeader): JsonSchema | undefined {
-  // What a call of a process in the background returns is not its output.
-  if (returns === undefined || flags.has('background')) return undefined;
-  const { type, keywords, description } = returns;
-  return { type, ...keywords, ...(description === '' ? {} : { description }) };
-}
-
-export function toTraits(header: ScriptHeader): Traits {
-  const { group, tags, labels, flags, timeoutMs, examples, sandbox, requires, runOn } = header;
-  return {
-    group,
-    tags,
-    labels: labels.length === 0 ? undefined : labels,
-    hidden: flags.has('hidden'),
-    terminal: flags.has('terminal'),
-    readOnly: flags.has('readonly') || undefined,
-    destructive: flags.has('destructive') || undefined,
-    background: flags.has('background') || undefined,
-    timeoutMs,
-    sandbox,
-    requires,
-    runOn,
-    examples,
   };
 }

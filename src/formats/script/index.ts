@@ -12,14 +12,7 @@ import type { ScriptCall, Tool } from '../../core/tool.js';
 import { type ReadFault, readHead } from '../../files/read.js';
 import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
-import {
-  type HeaderFinding,
-  readScriptHeader,
-  type ScriptHeader,
-  toInputSchema,
-  toOutputSchema,
-  toTraits,
-} from './header.js';
+import { type HeaderFinding, readScriptHeader, type ScriptHeader, toInputSchema } from './header.js';
 import { FOREIGN_SIGN, HEADER_LINES } from './tags.js';
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -117,8 +110,7 @@ export function toTool(
   header: ScriptHeader,
   call?: ScriptCall,
 ): Tool {
-  const output = toOutputSchema(header);
-  const { description, shebang, needs } = header;
+  const { description, shebang, needs, output, traits } = header;
   return {
     name,
     description,
@@ -126,7 +118,7 @@ export function toTool(
     output: output && createJsonSchema(output),
     action: { kind: 'process', runs: 'script', file, identity, shebang, needs, ...(call && { call }) },
     origin: { ...toOrigin('script', toFileUri(file), place), server: 'local' },
-    traits: toTraits(header),
+    traits,
   };
 }
 

@@ -3,6 +3,7 @@
 import { orNothing } from '../../core/error.js';
 import { isRecord } from '../../core/json.js';
 import { sanitize } from '../../core/text.js';
+import { NO_TRAITS } from '../../core/tool.js';
 import type { HeaderParameter } from './fields.js';
 import type { ForeignHeader } from './header.js';
 
@@ -32,8 +33,11 @@ export function readRaycast(text: string): ForeignHeader | string | undefined {
     description: values.get('description') ?? title,
     parameters,
     needs: [],
-    flags: new Set(values.get('needsconfirmation') === 'true' ? ['destructive' as const] : []),
-    tags: group === undefined ? [] : [group.toLowerCase().replace(/[^a-z0-9]+/g, '-')],
+    traits: {
+      ...NO_TRAITS,
+      tags: group === undefined ? [] : [group.toLowerCase().replace(/[^a-z0-9]+/g, '-')],
+      destructive: values.get('needsconfirmation') === 'true' || undefined,
+    },
     call: { kind: 'positions', positions },
   };
 }

@@ -6,25 +6,10 @@ export const FOREIGN_SIGN = /^\s*(?:#|\/\/|--)\s*@(?:describe\s|raycast\.title\s
 /** Number of physical lines the header may take, including the shebang (SCR-3). */
 export const HEADER_LINES = 80;
 
-export const FLAGS = ['readonly', 'destructive', 'terminal', 'hidden', 'background'] as const;
-
-export type HeaderFlag = (typeof FLAGS)[number];
-
 const ALIASES: Readonly<Record<string, string>> = { desc: 'description', arg: 'param' };
 export const KNOWN_TAGS: ReadonlySet<string> = new Set([
-  'description',
-  'param',
-  'group',
-  'tag',
-  'label',
-  'timeout',
-  'returns',
-  'example',
-  'env',
-  'requires',
-  'sandbox',
-  'run-on',
-  ...FLAGS,
+  ...['description', 'param', 'group', 'tag', 'label', 'timeout', 'returns', 'example', 'env', 'requires', 'sandbox'],
+  ...['run-on', 'readonly', 'destructive', 'terminal', 'hidden', 'background'],
 ]);
 const COMMENT = /^(?:#|\/\/|--)\s?(.*)$/s;
 // A colon after the name is accepted: `@description: Text`.
