@@ -16,7 +16,7 @@ import { createMcpTools } from './mcp.js';
 import { createQueryResultTool } from './query-result.js';
 import { createReadResultTool } from './read-result.js';
 import { createRunCodeTool } from './run-code.js';
-import { createSearchModeTools } from './search-mode.js';
+import { createSearchModeTools } from './search-tools.js';
 import { createReadSkillTool, createRunScriptTool, type DescribeMissingOf } from './skills.js';
 import { createWorkdirTool } from './workdir.js';
 

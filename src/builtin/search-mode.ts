@@ -1,15 +1,12 @@
-// Search and code mode: a few built-in tools instead of the whole catalog (SRV-9, COD-1), and when they are shown.
+// Search and code mode: a few built-in tools instead of the whole catalog (SRV-9, COD-1), and when these are shown.
 
 import { memoize } from '../core/memoize.js';
 import { estimateTokens } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { type AutoMode, CALL_TOOL, DESCRIBE_TOOL, type Mode, RUN_CODE, SEARCH_TOOLS, type View } from '../core/view.js';
-import { defineBuiltin } from '../formats/module/builtin.js';
 import { isBackgroundTool } from './background.js';
-import { defineForwarding, type GetParts } from './builtin.js';
 import { QUERY_RESULT } from './query-result.js';
 import { READ_RESULT } from './read-result.js';
-import { createSearchFunctions } from './search-functions.js';
 
 const BOTH: readonly string[] = [SEARCH_TOOLS, DESCRIBE_TOOL];
 const RESULTS: readonly string[] = [READ_RESULT, QUERY_RESULT];
@@ -55,52 +52,3 @@ function isMuch(tools: readonly Tool[]): boolean {
 const tokensOf = memoize(({ name, description, input, output }: Tool) =>
   estimateTokens(JSON.stringify({ name, description, input: input.json, output: output?.json })),
 );
-
-const NAME = { type: 'string' } as const;
-
-/** Creates the three tools. `call_tool` has no function of its own: its call goes on as that of the tool that it names. */
-export function createSearchModeTools(parts: GetParts): Tool[] {
-  const { search, describe } = createSearchFunctions(parts);
-  return [
-    defineBuiltin({
-      name: SEARCH_TOOLS,
-      description: 'Find tools by what they do. Give one query per step of the task.',
-      inputSchema: {
-        type: 'object',
-        properties: {
-          queries: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 5 },
-          limit: { type: 'integer', minimum: 1, maximum: 50, description: 'Default 10, or 6 per query' },
-        },
-        required: ['queries'],
-      },
-      traits: { readOnly: true, positional: ['queries'] },
-      run: search,
-    }),
-    defineBuiltin({
-      name: DESCRIBE_TOOL,
-      description: 'Show the full description and input schema of a tool.',
-      inputSchema: {
-        type: 'object',
-        properties: {
-          name: NAME,
-          input: { type: 'object', additionalProperties: true, description: 'Also say whether a call with it may run' },
-        },
-        required: ['name'],
-      },
-      traits: { readOnly: true },
-      run: describe,
-    }),
-    defineForwarding(
-      {
-        name: CALL_TOOL,
-        description: 'Call a tool that search_tools found.',
-        inputSchema: {
-          type: 'object',
-          properties: { name: NAME, input: { type: 'object', additionalProperties: true } },
-          required: ['name'],
-        },
-      },
-      ({ name, input = {} }) => ({ ref: String(name), input }),
-    ),
-  ];
-}

@@ -6,8 +6,7 @@ import type { JsonSchema } from '../../core/schema.js';
 import { inspectSchema } from '../../schema/inspect.js';
 import type { Located, Node, OpenDocument } from './document.js';
 import { findFree } from './name.js';
-import { isReadOnly } from './read-only.js';
-import type { SchemaWriter } from './schema.js';
+import { isReadOnly, type SchemaWriter } from './schema.js';
 
 export interface OperationInput {
   readonly schema: JsonSchema;

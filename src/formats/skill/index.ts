@@ -17,8 +17,7 @@ import { isWithin } from '../../files/within.js';
 import { readFrontmatter } from '../shared/frontmatter.js';
 import { findReferences } from '../shared/render.js';
 import { parseSkillFile, type SkillHeader } from '../shared/skill-file.js';
-import { readSkillMetadata } from './metadata.js';
-import { findRulesLine, unreadableRules } from './narrowing.js';
+import { findRulesLine, readSkillMetadata, unreadableRules } from './metadata.js';
 import { readSkillScripts, type SkillScripts } from './scripts.js';
 import { type SkillSource, toTool } from './to-tool.js';
 

@@ -1,15 +1,19 @@
-// Parses the `metadata` of a SKILL.md: tags, visibility, parameters, delegate, inheritance, timeout.
+// Parses the `metadata` of a SKILL.md: tags, visibility, parameters, delegate, inheritance, timeout, restrictions.
 
+import { isToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
+import { isNarrowing, middlewareEntry } from '../../core/middleware-settings.js';
 import { normalizeTags } from '../../core/name.js';
 import type { Finding } from '../../core/problem.js';
-import type { JsonSchema } from '../../core/schema.js';
-import { cleanSchema } from '../../core/schema.js';
-import { duration, readShape } from '../../core/shape.js';
+import { cleanSchema, type JsonSchema } from '../../core/schema.js';
+import { readPaths } from '../../core/search-path.js';
+import { parseSelectors } from '../../core/selector.js';
+import { duration, formatFault, readShape } from '../../core/shape.js';
+import type { Skill, SkillRules } from '../../core/skill.js';
 import { quoteOutside } from '../../core/text.js';
-import { type Narrowings, readNarrowings } from './narrowing.js';
 
-export interface SkillMetadata extends Narrowings {
+/** `trust`, `middleware` and `paths` restrict the tools that a skill governs (RES-44). */
+export interface SkillMetadata extends Pick<Skill, 'trust' | 'middleware' | 'paths'> {
   readonly tags: readonly string[];
   readonly hidden: boolean;
   /** JSON Schema of the input; absent if it takes none. */
@@ -48,7 +52,9 @@ export function readSkillMetadata(fields: Readonly<Record<string, Json>>): Metad
       delegate: 'value' in delegate ? delegate.value : null,
       inherit: readInherit(fields.$inherit, warnings),
       timeoutMs: readTimeout(fields.timeout, warnings),
-      ...readNarrowings(fields, warnings),
+      trust: readTrust(fields.trust, warnings),
+      middleware: readMiddleware(fields.middleware, warnings),
+      paths: readSearchPath(fields.paths, warnings),
     },
     warnings,
     error: 'error' in params ? params.error : 'error' in delegate ? delegate.error : undefined,
@@ -158,4 +164,76 @@ function readTimeout(value: Json | undefined, warnings: Finding[]): number | und
     });
   }
   return timeoutMs;
+}
+
+const TRUST_HINT = 'write trust: { rules: "#destructive($policy=ask)" }; until then nothing that it governs runs';
+
+/** Rules that were declared but cannot be read, so that nothing they apply to runs (POL-9). */
+export function unreadableRules(fault: string): SkillRules {
+  return { rules: [], line: null, fault };
+}
+
+/** Returns the line of `rules` below `trust`, counted from 1; null if it is not found. */
+export function findRulesLine(text: string): number | null {
+  const lines = text.split('\n');
+  const trust = lines.findIndex((line) => /\btrust["']?\s*:/.test(line));
+  if (trust === -1) return null;
+  const rules = lines.findIndex((line, at) => at >= trust && /\brules["']?\s*:/.test(line));
+  return (rules === -1 ? trust : rules) + 1;
+}
+
+// An unknown key may be a misspelled one, so it makes the rules unreadable, as in the configuration.
+function readTrust(value: Json | undefined, warnings: Finding[]): SkillRules | undefined {
+  if (value === undefined || value === null) return undefined;
+  const fault = findTrustFault(value);
+  if (fault === undefined) return { rules: toTexts((value as { rules: Json }).rules)!, line: null };
+  warnings.push({ message: `metadata.trust ${fault}`, hint: TRUST_HINT });
+  return unreadableRules(fault);
+}
+
+function findTrustFault(value: Json): string | undefined {
+  if (!isRecord(value)) return 'must be a map with rules';
+  const unknown = Object.keys(value).find((key) => key !== 'rules');
+  if (unknown !== undefined) return `has an unknown key "${quoteOutside(unknown, 40)}"`;
+  const texts = toTexts(value.rules as Json);
+  if (texts === undefined) return 'has rules that are not selectors, as text or a list';
+  try {
+    parseSelectors(texts);
+    return undefined;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    return `has invalid rules: ${error.message}`;
+  }
+}
+
+function toTexts(value: Json | undefined): readonly string[] | undefined {
+  const texts = Array.isArray(value) ? value : [value];
+  return texts.every((text): text is string => typeof text === 'string') ? texts : undefined;
+}
+
+function readMiddleware(value: Json | undefined, warnings: Finding[]): SkillMetadata['middleware'] {
+  if (value === undefined || value === null) return undefined;
+  const limits = (Array.isArray(value) ? value : [value]).flatMap((entry) => {
+    const { value: parsed, faults } = readShape(middlewareEntry, entry);
+    const isValid = parsed !== undefined && faults.length === 0;
+    if (isValid && isNarrowing(parsed)) return [parsed];
+    const what = isValid ? 'it is not a rate limit' : formatFault(faults[0]!);
+    warnings.push({
+      message: `metadata.middleware has an invalid entry, so it has no effect: ${what}`,
+      hint: 'write { use: rate-limit, calls: 10, every: 1m }; other middleware belongs in the configuration or in code',
+    });
+    return [];
+  });
+  return limits.length === 0 ? undefined : limits;
+}
+
+function readSearchPath(value: Json | undefined, warnings: Finding[]): SkillMetadata['paths'] {
+  if (value === undefined || value === null) return undefined;
+  const paths = readPaths(typeof value === 'string' ? [value] : value);
+  if (paths !== undefined) return paths;
+  warnings.push({
+    message: 'metadata.paths must be a list of directories, { external: … } and { ignore: … }, so nothing is found',
+    hint: 'write paths: [./tools, ...]',
+  });
+  return [{ ignore: '*' }];
 }

@@ -1,7 +1,6 @@
-// What `search_tools` and `describe_tool` of search mode do (SRV-9).
+// The built-in tools `search_tools`, `describe_tool` and `call_tool` of search mode (SRV-9).
 
-import type { Catalog } from '../catalog/catalog.js';
-import { readSettled } from '../catalog/catalog.js';
+import { type Catalog, readSettled } from '../catalog/catalog.js';
 import { resolveName } from '../code/host/calls.js';
 import { anyToolOf } from '../core/any-tool.js';
 import type { Caller } from '../core/caller.js';
@@ -13,11 +12,11 @@ import type { Skill } from '../core/skill.js';
 import type { Snapshot } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import { describeForModel, type ForeseenCall, type Tool } from '../core/tool.js';
-import { WHOLE_VIEW } from '../core/view.js';
-import type { BuiltinDefinition } from '../formats/module/builtin.js';
+import { CALL_TOOL, DESCRIBE_TOOL, SEARCH_TOOLS, WHOLE_VIEW } from '../core/view.js';
+import { type BuiltinDefinition, defineBuiltin } from '../formats/module/builtin.js';
 import { newNameOf, withAlias } from '../policy/view.js';
 import { listTools, splitDenied } from '../runtime/list.js';
-import type { GetParts } from './builtin.js';
+import { defineForwarding, type GetParts } from './builtin.js';
 import { toResultType, toSignature } from './signature.js';
 
 type Run<Input> = BuiltinDefinition<Input>['run'];
@@ -31,7 +30,10 @@ const MAX_SIGNATURE = 300;
 const MAX_DESCRIPTION = 140;
 const MAX_SHORT_DESCRIPTION = 40;
 
-export function createSearchFunctions(parts: GetParts) {
+const NAME = { type: 'string' } as const;
+
+/** Creates the three tools. `call_tool` has no function of its own: its call goes on as that of the tool that it names. */
+export function createSearchModeTools(parts: GetParts): Tool[] {
   // Starts no servers.
   const list = (caller: Caller, snapshot: Snapshot) => listTools(parts(), snapshot, { caller, knownOnly: true });
   const mayName = (tool: Tool, caller: Caller, snapshot: Snapshot, skills: readonly Skill[]): boolean => {
@@ -57,13 +59,13 @@ export function createSearchFunctions(parts: GetParts) {
     return readSettled(catalog, snapshot, read, target);
   };
 
-  const searchAll: Run<{ queries: readonly string[]; limit?: number }> = async (
+  const search: Run<{ queries: readonly string[]; limit?: number }> = async (
     { queries, limit = Math.max(LIMIT, LIMIT_EACH * queries.length) },
     _context,
     { caller, snapshot },
   ) => {
-    const { catalog, search } = parts();
-    const found = await search(queries, limit, caller, snapshot);
+    const { catalog } = parts();
+    const found = await parts().search(queries, limit, caller, snapshot);
     const { skills } = catalog.list(snapshot);
     const down = findDown(catalog, snapshot).filter((server) => mayName(anyToolOf(server), caller, snapshot, skills));
     const writing = isCodeMode(snapshot) ? inPrograms(await list(caller, snapshot)) : plainly;
@@ -94,7 +96,48 @@ export function createSearchFunctions(parts: GetParts) {
       ...(input === undefined ? {} : { call: describeForeseen(await internals.foresee(named, input), caller) }),
     };
   };
-  return { search: searchAll, describe };
+  return [
+    defineBuiltin({
+      name: SEARCH_TOOLS,
+      description: 'Find tools by what they do. Give one query per step of the task.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          queries: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 5 },
+          limit: { type: 'integer', minimum: 1, maximum: 50, description: 'Default 10, or 6 per query' },
+        },
+        required: ['queries'],
+      },
+      traits: { readOnly: true, positional: ['queries'] },
+      run: search,
+    }),
+    defineBuiltin({
+      name: DESCRIBE_TOOL,
+      description: 'Show the full description and input schema of a tool.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          name: NAME,
+          input: { type: 'object', additionalProperties: true, description: 'Also say whether a call with it may run' },
+        },
+        required: ['name'],
+      },
+      traits: { readOnly: true },
+      run: describe,
+    }),
+    defineForwarding(
+      {
+        name: CALL_TOOL,
+        description: 'Call a tool that search_tools found.',
+        inputSchema: {
+          type: 'object',
+          properties: { name: NAME, input: { type: 'object', additionalProperties: true } },
+          required: ['name'],
+        },
+      },
+      ({ name, input = {} }) => ({ ref: String(name), input }),
+    ),
+  ];
 }
 
 const OUTCOMES = { allow: 'runs', ask: 'asks a person', deny: 'is denied' } as const;
