@@ -7,15 +7,15 @@ import type { ToolContext } from '../core/context.js';
 import { reviveError, ToolError } from '../core/error.js';
 import type { OfferSource } from '../core/format.js';
 import type { JsonObject } from '../core/json.js';
-import { BUILTIN_TAG } from '../core/name.js';
-import { type OWN_PROMPT_NAMES, type Prompt, type Resource, toPromptName, toResourceName } from '../core/resource.js';
+import { IN_CODE } from '../core/origin.js';
+import { OWN_PROMPT_NAMES, type Prompt, type Resource, toPromptName, toResourceName } from '../core/resource.js';
 import { textOf } from '../core/result.js';
 import type { CascadeResolver, Skill } from '../core/skill.js';
 import type { Snapshot, World } from '../core/snapshot.js';
 import type { Stores } from '../core/store.js';
 import { quoteOutside } from '../core/text.js';
 import type { CallInternals, Tool } from '../core/tool.js';
-import { toTool } from '../formats/module/define.js';
+import { defineBuiltin } from '../formats/module/builtin.js';
 import { decide } from '../policy/decide.js';
 import { toRules } from '../policy/rules.js';
 import { readCapabilities } from './capabilities.js';
@@ -91,6 +91,16 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
     };
     return skills.filter((skill) => skill.agent === true && isVisible(skill) && isCalled(skill)).map(toAgentPrompt);
   };
+  const describeTools = toPrompt(OWN_PROMPT_NAMES[0], 'The tools that are available here.', async ({ snapshot }) => {
+    const tools = await options.tools(snapshot);
+    const lines = tools.map(({ name, description }) => `- ${name}: ${quoteOutside(description, 200)}`);
+    return lines.length === 0 ? 'There are no tools.' : ['Available tools:', ...lines].join('\n');
+  });
+  const inventory = toPrompt(OWN_PROMPT_NAMES[1], 'What the tools here can do, by theme.', async ({ snapshot }) => {
+    const text = readCapabilities(options.world.home, snapshot.trusted ? snapshot.workdir : undefined);
+    return text === '' ? 'There is no inventory yet; the tool capabilities_refresh writes one.' : text;
+  });
+  const prompts = (snapshot: Snapshot): readonly Prompt[] => [describeTools, inventory, ...agentsOf(snapshot)];
   // SRV-14: documents are offered together with the tools that read them.
   const offersDocuments = ({ settings }: Snapshot): boolean =>
     isOffered(CONTEXT_READ, 'context', options.offered, settings);
@@ -111,18 +121,14 @@ export function createOwnOffers(options: OwnOffersOptions): OfferSource {
         ...documents.map(({ path, kind, size }) => toDocument(path, kind, size)),
       ];
     },
-    prompts: (snapshot) => [...OWN_PROMPTS.map((prompt) => toPrompt(prompt, options)), ...agentsOf(snapshot)],
+    prompts,
     skills: (snapshot) =>
       skillsOf(snapshot).map((skill) => ({ ...toSkill(skill), describe: () => describeSkill(skill, snapshot) })),
     findResource(uri, snapshot) {
       if (uri.startsWith(CONTEXT) && offersDocuments(snapshot)) return toDocument(toPath(uri), 'text', null).tool;
       return findSkillFile(uri, snapshot)?.tool;
     },
-    findPrompt(name, snapshot) {
-      const prompt = OWN_PROMPTS.find((one) => one.name === name);
-      if (prompt !== undefined) return toPrompt(prompt, options).tool;
-      return agentsOf(snapshot).find((one) => one.name === name)?.tool;
-    },
+    findPrompt: (name, snapshot) => prompts(snapshot).find((one) => one.name === name)?.tool,
   };
 }
 
@@ -154,62 +160,33 @@ function toResource(uri: string, fields: JsonObject, read: Read): Resource {
   return { uri, isTemplate: false, fields, tool };
 }
 
-interface OwnPrompt {
-  readonly name: (typeof OWN_PROMPT_NAMES)[number];
-  readonly description: string;
-  readonly make: (options: OwnOffersOptions, snapshot: Snapshot) => Promise<string>;
-}
-
-const OWN_PROMPTS: readonly OwnPrompt[] = [
-  {
-    name: 'tools',
-    description: 'The tools that are available here.',
-    make: async ({ tools }, snapshot) => {
-      const lines = (await tools(snapshot)).map(
-        ({ name, description }) => `- ${name}: ${quoteOutside(description, 200)}`,
-      );
-      return lines.length === 0 ? 'There are no tools.' : ['Available tools:', ...lines].join('\n');
-    },
-  },
-  {
-    name: 'capabilities',
-    description: 'What the tools here can do, by theme.',
-    make: async ({ world }, { workdir, trusted }) => {
-      const text = readCapabilities(world.home, trusted ? workdir : undefined);
-      return text === '' ? 'There is no inventory yet; the tool capabilities_refresh writes one.' : text;
-    },
-  },
-];
-
-function toPrompt({ name, description, make }: OwnPrompt, options: OwnOffersOptions): Prompt {
-  const tool = toOwnTool(toPromptName(name), description, async ({ snapshot }) => {
-    const text = await make(options, snapshot);
+function toPrompt(name: string, description: string, read: Run<string>): Prompt {
+  const tool = toOwnTool(toPromptName(name), description, async (internals, context) => {
+    const text = await read(internals, context);
     return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
   return { name, fields: { description }, tool };
 }
 
-function toAgentPrompt({ name, description: given }: Skill): Prompt {
-  const description = quoteOutside(given, 1000);
-  const tool = toOwnTool(toPromptName(name), description, async (_internals, { toolbox }) => {
+function toAgentPrompt({ name, description }: Skill): Prompt {
+  const { tool, ...prompt } = toPrompt(name, quoteOutside(description, 1000), async (_internals, { toolbox }) => {
     const result = await toolbox.call(name, {});
     if (result.error !== undefined) throw reviveError(result.error);
-    return { description, messages: [{ role: 'user', content: { type: 'text', text: textOf(result) } }] };
+    return textOf(result);
   });
   // A rule about the agent applies to the prompt.
-  return { name, fields: { description }, tool: { ...tool, origin: { ...tool.origin, spellings: [name] } } };
+  return { ...prompt, tool: { ...tool, origin: { ...tool.origin, spellings: [name] } } };
 }
 
-type Run = (internals: CallInternals, context: ToolContext) => Promise<unknown>;
+type Run<T> = (internals: CallInternals, context: ToolContext) => Promise<T>;
 
 // The name is not that of a tool, so that only `resources` and `prompts` find it.
-function toOwnTool(name: string, description: string, run: Run): Tool {
-  const tool = toTool({ name: 'own', description, readOnly: true, execute: () => undefined });
-  return {
-    ...tool,
+function toOwnTool(name: string, description: string, run: Run<unknown>): Tool {
+  const tool = defineBuiltin({
     name,
-    action: { kind: 'function', builtin: true, run: (_input, context, internals) => run(internals!, context) },
-    origin: { ...tool.origin, format: 'builtin' },
-    traits: { ...tool.traits, tags: [BUILTIN_TAG] },
-  };
+    description,
+    traits: { readOnly: true },
+    run: (_input, context, internals) => run(internals, context),
+  });
+  return { ...tool, origin: { ...IN_CODE, format: 'builtin' } };
 }
