@@ -11,7 +11,7 @@ import type { StoredResult } from '../core/store.js';
 import { count, formatBytes } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { defineBuiltin } from '../formats/module/builtin.js';
-import { openResult, readLines } from './read-result.js';
+import { invalid, openResult, readLines } from './read-result.js';
 
 export const QUERY_RESULT = 'query_result';
 
@@ -53,7 +53,11 @@ export function createQueryResultTool(options: QueryOptions): Tool {
         if (query !== undefined) return await evaluate({ path: id, expression: query }, context);
         const { inline } = snapshot.settings.results;
         if (search !== undefined) return await searchIn(source, search, inline, context.signal);
-        if (!LINES.test(lines!)) throw invalidLines(lines!);
+        if (!LINES.test(lines!))
+          throw invalid(
+            `lines "${lines!.slice(0, 40)}" must be a line or a range`,
+            'for example "10" or "10-20", from 1',
+          );
         return readLines(source, lines!, inline);
       } finally {
         source.close();
@@ -73,9 +77,7 @@ interface Passage {
 /** Returns the passages with the most of the words, best first. */
 async function searchIn(source: StoredResult, words: string, most: number, signal: AbortSignal) {
   const terms = toTerms(words);
-  if (terms.length === 0) {
-    throw new ToolError('invalid_input', 'search has no words', { hint: 'give words that occur in the result' });
-  }
+  if (terms.length === 0) throw invalid('search has no words', 'give words that occur in the result');
   assertSearchable(source);
   let best: Passage[] = [];
   let total = 0;
@@ -130,11 +132,8 @@ async function* passagesOf(source: StoredResult, terms: readonly string[], signa
 }
 
 function assertSearchable({ handle, size }: StoredResult): void {
-  if (handle.kind === 'binary') {
-    throw new ToolError('invalid_input', 'this result is binary and has no words', {
-      hint: 'read it with read_result, by page or by offset',
-    });
-  }
+  if (handle.kind === 'binary')
+    throw invalid('this result is binary and has no words', 'read it with read_result, by page or by offset');
   if (size <= MAX_DOCUMENT_BYTES) return;
   throw new ToolError(
     'too_large',
@@ -145,13 +144,5 @@ function assertSearchable({ handle, size }: StoredResult): void {
 
 function oneOf(given: readonly string[]): ToolError {
   const what = given.length === 0 ? 'query, search or lines is missing' : `${given.join(' and ')} cannot be combined`;
-  return new ToolError('invalid_input', what, {
-    hint: 'give one of query (JSONata), search (words) and lines ("10-20")',
-  });
-}
-
-function invalidLines(lines: string): ToolError {
-  return new ToolError('invalid_input', `lines "${lines.slice(0, 40)}" must be a line or a range`, {
-    hint: 'for example "10" or "10-20", from 1',
-  });
+  return invalid(what, 'give one of query (JSONata), search (words) and lines ("10-20")');
 }

@@ -91,9 +91,7 @@ function readPart(asked: Asked, source: StoredResult, pageBytes: number, pages: 
   const { page, offset, limit, lines } = asked;
   const ways = [page, offset ?? limit, lines].filter((way) => way !== undefined);
   if (ways.length > 1) {
-    throw new ToolError('invalid_input', 'page, lines and offset cannot be combined', {
-      hint: 'use page, or lines, or offset with limit',
-    });
+    throw invalid('page, lines and offset cannot be combined', 'use page, or lines, or offset with limit');
   }
   const text = source.handle.kind !== 'binary';
   // Binary data is returned as base64, four characters for three bytes.
@@ -108,10 +106,7 @@ function readPage(source: StoredResult, page: number, starts: readonly number[])
   const hasShape = handle.kind === 'json';
   const total = starts.length - 1 + (hasShape ? 1 : 0);
   if (page > total) {
-    throw new ToolError('invalid_input', `there is no page ${page}; the last is ${total}`, {
-      hint: `give a page from 1 to ${total}`,
-      data: { pages: total },
-    });
+    throw invalid(`there is no page ${page}; the last is ${total}`, `give a page from 1 to ${total}`, { pages: total });
   }
   const facts = { page, pages: total };
   if (hasShape && page === 1) {
@@ -125,22 +120,16 @@ function readPage(source: StoredResult, page: number, starts: readonly number[])
 /** Returns lines of a result, at most `most` bytes. */
 export function readLines(source: StoredResult, lines: string, most: number): Output {
   if (source.handle.kind === 'binary') {
-    throw new ToolError('invalid_input', 'this result is binary and has no lines', {
-      hint: 'read it by page, or by offset and limit',
-    });
+    throw invalid('this result is binary and has no lines', 'read it by page, or by offset and limit');
   }
   const [first = 1, last = first] = lines.split('-').map(Number);
   if (last < first) {
-    throw new ToolError('invalid_input', `lines ${lines} end before they start`, {
-      hint: `give them as ${last}-${first}`,
-    });
+    throw invalid(`lines ${lines} end before they start`, `give them as ${last}-${first}`);
   }
   const found = findLines(source, first, last);
   if (first > found.lines || source.size === 0) {
-    throw new ToolError('invalid_input', `there is no line ${first}; the last is ${found.lines}`, {
-      hint: `give lines from 1 to ${found.lines}`,
-      data: { lines: found.lines },
-    });
+    const hint = `give lines from 1 to ${found.lines}`;
+    throw invalid(`there is no line ${first}; the last is ${found.lines}`, hint, { lines: found.lines });
   }
   const end = found.end - found.start > most ? endOfPage(source, found.start, most) : found.end;
   return answer(source, { start: found.start, end }, { lines });
@@ -148,10 +137,8 @@ export function readLines(source: StoredResult, lines: string, most: number): Ou
 
 function readBytes(source: StoredResult, offset: number, limit: number) {
   if (offset > source.size) {
-    throw new ToolError('invalid_input', `offset ${offset} is past the end at ${source.size}`, {
-      hint: `give an offset from 0 to ${source.size}`,
-      data: { size: source.size },
-    });
+    const hint = `give an offset from 0 to ${source.size}`;
+    throw invalid(`offset ${offset} is past the end at ${source.size}`, hint, { size: source.size });
   }
   const text = source.handle.kind !== 'binary';
   const start = text ? startOfCharacter(source, offset) : offset;
@@ -159,6 +146,11 @@ function readBytes(source: StoredResult, offset: number, limit: number) {
   // A limit smaller than a character returns that character, so that reading makes progress.
   const end = text && wanted < source.size ? endOfWholeCharacters(source, start, wanted) : wanted;
   return answer(source, { start, end }, {});
+}
+
+/** The error of a request for something that a result does not have. */
+export function invalid(message: string, hint: string, data?: JsonObject): ToolError {
+  return new ToolError('invalid_input', message, { hint, data });
 }
 
 function endOfWholeCharacters(source: StoredResult, start: number, wanted: number): number {
