@@ -57,17 +57,13 @@ function tooMany(mapping: Mapping): ToolError {
   const what = mapping.contained ? 'paths' : 'arguments';
   return new ToolError('too_large', `${mapping.param} has more than ${mostOf(mapping)} ${what}`, {
     hint: 'call the tool several times with less',
-    data: {
-      faults: [
-        {
-          kind: 'value',
-          path: `/${escapePointer(mapping.param)}`,
-          expected: `at most ${mostOf(mapping)} ${what}`,
-          got: 'more',
-        },
-      ],
-    },
+    data: toFault(mapping.param, `at most ${mostOf(mapping)} ${what}`, 'more'),
   });
+}
+
+/** What is wrong with the value of a parameter, for the data of an error. */
+export function toFault(param: string, expected: string, got: string, kind = 'value') {
+  return { faults: [{ kind, path: `/${escapePointer(param)}`, expected, got }] };
 }
 
 /** Splits a value into the arguments of its mapping. Throws `too_large`. */
@@ -161,7 +157,7 @@ export function toArguments(
 function missingError(param: string, next: string): ToolError {
   return new ToolError('invalid_input', `missing parameter "${param}": it comes before "${next}" on the command line`, {
     hint: `pass ${param} too, or leave out ${next}`,
-    data: { faults: [{ kind: 'missing', path: `/${escapePointer(param)}`, expected: 'a value', got: 'nothing' }] },
+    data: toFault(param, 'a value', 'nothing', 'missing'),
   });
 }
 
@@ -202,16 +198,7 @@ function refuseDash(mapping: Mapping, text: string, binary: string): void {
 function dashError({ param }: Mapping, why: string): ToolError {
   return new ToolError('invalid_input', `${param} starts with "-": ${why}`, {
     hint: 'remove the leading "-"; the author of the tool can allow it with "allowDash": true',
-    data: {
-      faults: [
-        {
-          kind: 'value',
-          path: `/${escapePointer(param)}`,
-          expected: 'text that does not start with "-"',
-          got: 'a leading "-"',
-        },
-      ],
-    },
+    data: toFault(param, 'text that does not start with "-"', 'a leading "-"'),
   });
 }
 

@@ -1,12 +1,12 @@
 // Enforces the deny patterns of a declared command: values that a parameter must not have (TJS-26).
 
 import { ToolError } from '../../core/error.js';
-import { escapePointer, isRecord, type Json, type JsonObject } from '../../core/json.js';
+import { isRecord, type Json, type JsonObject } from '../../core/json.js';
 import type { Slot } from '../../core/plan.js';
 import { quoteOutside, sanitize } from '../../core/text.js';
 import { compilePattern, type Pattern } from '../../schema/pattern.js';
 import { Budget, OverBudget } from '../../schema/run.js';
-import { splitWords, textsOf } from './arguments.js';
+import { splitWords, textsOf, toFault } from './arguments.js';
 
 /** Throws `invalid_input` if the given or the resulting value of a slot matches its deny pattern. */
 export function assertNotDenied(given: Json, slots: readonly Slot[]): void {
@@ -45,11 +45,7 @@ export function assertText(pattern: string, param: string, text: string, budget 
   }
   throw new ToolError('invalid_input', `${param} must not be "${quoteOutside(text, 60)}": the tool denies it`, {
     hint: 'use another value; tools.json lists the denied ones in denyPattern',
-    data: {
-      faults: [
-        { kind: 'value', path: `/${escapePointer(param)}`, expected: `not ${pattern}`, got: quoteOutside(text) },
-      ],
-    },
+    data: toFault(param, `not ${pattern}`, quoteOutside(text)),
   });
 }
 

@@ -31,6 +31,7 @@ import {
 } from '../../process/environment.js';
 import { identifyPrograms, type NamedProgram, shebangPrograms } from '../../process/programs.js';
 import { type SandboxContext, withSandbox } from '../../process/sandbox/index.js';
+import { toFault } from './arguments.js';
 import type { SeenFiles } from './command-output.js';
 import { type PlanOptions, planCommand } from './command-plan.js';
 import { runCommand } from './command-run.js';
@@ -173,16 +174,10 @@ function fitting(input: JsonObject): [string, string][] {
 
 function naturalForm(name: string, value: Json): string {
   const text = typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value);
-  if (text.includes('\0')) throw nulError(name);
-  return text;
-}
-
-function nulError(name: string): ToolError {
-  return new ToolError('invalid_input', `${name} contains a NUL character, which no variable can hold`, {
+  if (!text.includes('\0')) return text;
+  throw new ToolError('invalid_input', `${name} contains a NUL character, which no variable can hold`, {
     hint: 'leave it out',
-    data: {
-      faults: [{ kind: 'value', path: `/${name}`, expected: 'text without NUL', got: 'text with NUL' }],
-    },
+    data: toFault(name, 'text without NUL', 'text with NUL'),
   });
 }
 
