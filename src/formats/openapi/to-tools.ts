@@ -1,7 +1,7 @@
 // Turns operations into tools with names that are free.
 
 import { pathToFileURL } from 'node:url';
-import { type Place, toOrigin } from '../../core/origin.js';
+import { type Origin, type Place, toOrigin } from '../../core/origin.js';
 import type { Finding } from '../../core/problem.js';
 import type { Schema } from '../../core/schema.js';
 import type { Tool } from '../../core/tool.js';
@@ -32,7 +32,8 @@ export function toTools(
     try {
       const name = qualifiedName(draft.name, group, used);
       used.add(name);
-      tools.push(toTool(draft, `${url}#${encodeURIComponent(name)}`, { name, group, place }));
+      const origin = toOrigin('openapi', `${url}#${encodeURIComponent(name)}`, place);
+      tools.push(toTool(draft, name, group, origin));
     } catch (error) {
       const { message, hint = 'rename it' } = error as Error & { hint?: string };
       findings.push({ message: `${draft.name} is left out: ${message}`, hint });
@@ -40,14 +41,8 @@ export function toTools(
   return { tools, findings: findings.slice(0, 1) };
 }
 
-interface Naming {
-  readonly name: string;
-  readonly group: string;
-  readonly place: Pick<Place, 'directory' | 'owner'>;
-}
-
 // An operation of a packed document is parsed on first use.
-function toTool(draft: Draft, uri: string, { name, group, place }: Naming): Tool {
+function toTool(draft: Draft, name: string, group: string, origin: Origin): Tool {
   const { description, title, tags, labels, method, body } = draft;
   let input: Schema | undefined;
   let output: Schema | undefined;
@@ -66,7 +61,7 @@ function toTool(draft: Draft, uri: string, { name, group, place }: Naming): Tool
     get action() {
       return body().action;
     },
-    origin: toOrigin('openapi', uri, place),
+    origin,
     traits: {
       title,
       group,

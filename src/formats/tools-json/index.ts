@@ -1,6 +1,7 @@
 // The tools.json format: a skill's directory declares tools over allowlisted command lines.
 
 import { basename, join } from 'node:path';
+import type { Allowlist } from '../../core/command.js';
 import type { FileState, Format } from '../../core/format.js';
 import { isRecord, parseJson, toJsonFault } from '../../core/json.js';
 import { type Boundary, type Place, toOrigin } from '../../core/origin.js';
@@ -12,13 +13,7 @@ import { readHead } from '../../files/read.js';
 import { toFileUri } from '../../files/within.js';
 import { createJsonSchema } from '../../schema/json.js';
 import { parseSkillFile, readSkillSandbox } from '../shared/skill-file.js';
-import {
-  type DeclaredTool,
-  type DescriptorReading,
-  isSplitLayout,
-  readToolsDescriptor,
-  type ToolsDescriptor,
-} from './parse.js';
+import { type DeclaredTool, type DescriptorReading, isSplitLayout, readToolsDescriptor } from './parse.js';
 
 // The files that the tools of a directory depend on.
 const FILES = ['tools.json', 'allowlist.json', 'execution.json', 'SKILL.md'] as const;
@@ -59,13 +54,10 @@ function placeIn(directory: string, severity: Problem['severity'], finding: Find
   });
 }
 
-interface LoadedDescriptor extends DescriptorReading {
+export interface DirectoryReading extends DescriptorReading {
   /** The states of `FILES`. */
   readonly states: readonly FileState[];
   readonly split: boolean;
-}
-
-export interface DirectoryReading extends LoadedDescriptor {
   /** Empty if there are findings (TJS-3). */
   readonly tools: readonly Tool[];
 }
@@ -79,7 +71,7 @@ export function readDirectory(directory: string, { owner, boundary }: Place): Di
   const tools: Tool[] = [];
   for (const [index, declared] of descriptor.tools.entries()) {
     try {
-      tools.push(toTool(declared, { descriptor, directory, skill, owner }));
+      tools.push(toTool(declared, descriptor.allowlist, skill, { directory, owner }));
     } catch (error) {
       const finding: Finding = {
         path: 'tools.json',
@@ -94,7 +86,7 @@ export function readDirectory(directory: string, { owner, boundary }: Place): Di
 }
 
 // Returns undefined if the directory has no tools.json.
-function loadDescriptor(directory: string, within?: Boundary): LoadedDescriptor | undefined {
+function loadDescriptor(directory: string, within?: Boundary): Omit<DirectoryReading, 'tools'> | undefined {
   const findings: Finding[] = [];
   const states: FileState[] = FILES.map(() => undefined);
   const load = (index: number): unknown => {
@@ -131,18 +123,12 @@ function loadDescriptor(directory: string, within?: Boundary): LoadedDescriptor 
   return { ...readToolsDescriptor(files), states, split };
 }
 
-interface ToToolOptions {
-  readonly descriptor: ToolsDescriptor;
-  readonly directory: string;
-  readonly skill: SkillFacts;
-  readonly owner: Place['owner'];
-}
-
 function toTool(
   { name, description, parameters, executions, sandbox, requires, labels, background }: DeclaredTool,
-  { descriptor, directory, skill, owner }: ToToolOptions,
+  allowlist: Allowlist,
+  skill: SkillFacts,
+  { directory, owner }: Pick<Place, 'directory' | 'owner'>,
 ): Tool {
-  const { allowlist } = descriptor;
   const { binGroups, allowedTools } = skill;
   return {
     name,
