@@ -34,24 +34,20 @@ export function readParameters(
     const first = /^\S*/.exec(text)![0];
     const required = first.startsWith('*');
     const name = required ? first.slice(1) : first;
-    const here = at(declaration);
     const finding = checkName(name);
-    if (finding?.severity === 'error') errors.push({ ...finding, ...here });
-    else if (finding !== undefined) warnings.push({ ...finding, ...here });
-    if (name === '' || finding?.severity === 'error') continue;
+    const isError = finding?.severity === 'error';
+    if (finding !== undefined) add(isError ? errors : warnings, declaration, finding.message, finding.hint);
+    if (name === '' || isError) continue;
     const variable = variableName(name);
     const other = variables.get(variable);
     if (other !== undefined && other !== name) {
-      errors.push({
-        message: `@param ${other} and ${name} would both be passed as ${variable}`,
-        hint: 'rename one of them',
-        ...here,
-      });
+      const message = `@param ${other} and ${name} would both be passed as ${variable}`;
+      add(errors, declaration, message, 'rename one of them');
       continue;
     }
     if (other !== undefined) {
       const message = `@param ${quoteOutside(name, 60)} is declared twice, using the last`;
-      warnings.push({ message, hint: 'remove the others', ...here });
+      add(warnings, declaration, message, 'remove the others');
     }
     variables.set(variable, name);
     const parameter = readDeclaration(name, required, declaration, first.length, errors, warnings);
@@ -60,9 +56,9 @@ export function readParameters(
   return [...parameters.values()];
 }
 
-/** Returns a place in the first line of a value. */
-function at({ line, column }: TagValue, offset = 0): Pick<Finding, 'line' | 'column'> {
-  return { line, column: column + offset };
+// Adds what is wrong with a value, `offset` characters after its beginning.
+function add(to: Finding[], { line, column }: TagValue, message: string, hint: string, offset = 0): void {
+  to.push({ message, hint, line, column: column + offset });
 }
 
 function checkName(name: string): Finding | undefined {
@@ -101,18 +97,17 @@ function readDeclaration(
   const offset = start + after.length - rest.length;
   const parsed = rest === '' ? PLAIN_STRING : parseType(rest);
   if (parsed !== undefined && 'message' in parsed) {
-    const { message, hint } = parsed;
-    errors.push({ message: `@param ${name}: ${message}`, hint, ...at(declaration, offset + parsed.offset) });
+    add(errors, declaration, `@param ${name}: ${parsed.message}`, parsed.hint, offset + parsed.offset);
     return undefined;
   }
-  if (parsed === undefined) warnings.push({ ...unknownType(name, wordOf(rest)), ...at(declaration, offset) });
+  if (parsed === undefined) {
+    const { message, hint } = unknownType(name, wordOf(rest));
+    add(warnings, declaration, message, hint, offset);
+  }
   const { type, keywords, length } = parsed ?? { ...PLAIN_STRING, length: wordOf(rest).length };
   if (required && 'default' in keywords) {
-    warnings.push({
-      message: `@param ${name} is required, so its default is never used`,
-      hint: 'remove the * or the default',
-      ...at(declaration, offset),
-    });
+    const message = `@param ${name} is required, so its default is never used`;
+    add(warnings, declaration, message, 'remove the * or the default', offset);
   }
   const description = cleanDescription(rest.slice(length), declaration, warnings).replace(/\s+/g, ' ');
   return { name, required, type, ...(Object.keys(keywords).length > 0 && { keywords }), description };
@@ -121,7 +116,7 @@ function readDeclaration(
 /** Removes invisible characters from a description, with a warning (ERR-7). */
 export function cleanDescription(text: string, value: TagValue, warnings: Finding[]): string {
   const clean = sanitize(text);
-  if (clean !== text) warnings.push({ ...HIDDEN_CHARACTERS, ...at(value) });
+  if (clean !== text) add(warnings, value, HIDDEN_CHARACTERS.message, HIDDEN_CHARACTERS.hint);
   return clean.trim();
 }
 
@@ -148,11 +143,8 @@ export function readTimeout(value: TagValue | undefined, warnings: Finding[]): n
   const { text } = value;
   const milliseconds = parseDuration(text);
   if (milliseconds === undefined) {
-    warnings.push({
-      message: `@timeout "${quoteOutside(text, 40)}" is not a duration, using the default`,
-      hint: 'write it as 500ms, 30s, 5m or 1h',
-      ...at(value),
-    });
+    const message = `@timeout "${quoteOutside(text, 40)}" is not a duration, using the default`;
+    add(warnings, value, message, 'write it as 500ms, 30s, 5m or 1h');
   }
   return milliseconds;
 }
@@ -165,11 +157,8 @@ export function readReturns(value: TagValue | undefined, warnings: Finding[]): J
   if (parsed === undefined || 'message' in parsed) {
     const what =
       parsed === undefined ? `has the unknown type "${quoteOutside(wordOf(text), 40)}"` : `: ${parsed.message}`;
-    warnings.push({
-      message: `@returns ${what}, so output is not checked`.replace(' :', ':'),
-      hint: 'write @returns TYPE Description; TYPE is string, number, integer, boolean, array or object',
-      ...at(value, parsed?.offset),
-    });
+    const hint = 'write @returns TYPE Description; TYPE is string, number, integer, boolean, array or object';
+    add(warnings, value, `@returns ${what}, so output is not checked`.replace(' :', ':'), hint, parsed?.offset);
     return undefined;
   }
   const { default: _, ...keywords } = parsed.keywords;
@@ -187,11 +176,8 @@ export function readExamples(values: readonly TagValue[], warnings: Finding[]): 
     try {
       return [parseJson(value.text, '@example')];
     } catch (error) {
-      warnings.push({
-        message: (error as Error).message,
-        hint: 'write the input as one JSON object: # @example {"name":"Ada"}',
-        ...at(value),
-      });
+      const hint = 'write the input as one JSON object: # @example {"name":"Ada"}';
+      add(warnings, value, (error as Error).message, hint);
       return [];
     }
   });
@@ -201,11 +187,8 @@ export function readEnv(values: readonly TagValue[], warnings: Finding[]): strin
   return values.flatMap((value) => {
     const name = wordOf(value.text);
     if (VARIABLE.test(name)) return [name];
-    warnings.push({
-      message: `@env "${quoteOutside(name, 40)}" is not a variable name`,
-      hint: 'write # @env NAME What it is for',
-      ...at(value),
-    });
+    const message = `@env "${quoteOutside(name, 40)}" is not a variable name`;
+    add(warnings, value, message, 'write # @env NAME What it is for');
     return [];
   });
 }
@@ -231,10 +214,7 @@ function readRequired(word: string, value: TagValue, warnings: Finding[]): Requi
     return { ...none, programs: [bins.split('|').map((name) => [name])] };
   if (VARIABLE.test(variable)) return { ...none, env: [variable] };
   if (language !== undefined && isVersions(versions)) return { ...none, [language]: versions };
-  warnings.push({
-    message: `@requires "${quoteOutside(word, 40)}" is not a requirement`,
-    hint: 'write # @requires jq env:TOKEN python>=3.10 node>=20',
-    ...at(value),
-  });
+  const message = `@requires "${quoteOutside(word, 40)}" is not a requirement`;
+  add(warnings, value, message, 'write # @requires jq env:TOKEN python>=3.10 node>=20');
   return undefined;
 }
