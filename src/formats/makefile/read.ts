@@ -1,21 +1,18 @@
 // Reads the targets and variables of a Makefile without evaluating anything.
 
 import type { Steps } from '../shared/known-commands.js';
+import type { JudgedTask } from '../shared/task-words.js';
 import { createVariables, type Variables } from './variables.js';
 
-export interface Target {
-  readonly name: string;
+export interface Target extends JudgedTask {
+  readonly line: number;
   /** Whether it is a task: others are files, patterns or of make. */
   readonly isTask: boolean;
   /** Why it cannot be offered. */
   readonly fault: string | undefined;
-  readonly line: number;
   readonly about: string | undefined;
   /** The lines of its recipe. */
   readonly recipe: string;
-  /** Its prerequisites and its recipe. */
-  readonly runs: string;
-  readonly steps: Steps | undefined;
 }
 
 export interface Makefile {

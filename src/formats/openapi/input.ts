@@ -3,6 +3,7 @@
 import type { HttpBody, HttpField, HttpLocation, HttpParameter, HttpStyle } from '../../core/http.js';
 import { isRecord, type Json } from '../../core/json.js';
 import type { JsonSchema } from '../../core/schema.js';
+import { words } from '../../core/text.js';
 import { inspectSchema } from '../../schema/inspect.js';
 import type { Located, Node, OpenDocument } from './document.js';
 import { findFree } from './name.js';
@@ -19,16 +20,7 @@ export interface OperationInput {
 const PLACES: readonly string[] = ['path', 'query', 'header', 'cookie'];
 // Set by the media types and the security of the operation.
 const OWN_HEADERS = /^(?:accept|content-type|authorization)$/i;
-const STYLES: readonly string[] = [
-  'simple',
-  'label',
-  'matrix',
-  'form',
-  'spaceDelimited',
-  'pipeDelimited',
-  'tabDelimited',
-  'deepObject',
-];
+const STYLES = words('simple label matrix form spaceDelimited pipeDelimited tabDelimited deepObject');
 const MAX_NAME = 64;
 
 /** Returns the input of an operation; its parameters are in the words of OpenAPI 3. */

@@ -8,7 +8,7 @@ import { isReservedTag } from '../../core/name.js';
 import type { FileIdentity, Place } from '../../core/origin.js';
 import { type Finding, type Problem, toProblem } from '../../core/problem.js';
 import { isSkillDirectory, type Skill } from '../../core/skill.js';
-import { quoteOutside } from '../../core/text.js';
+import { quoteOutside, words } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
 import { admittedPath } from '../../files/boundary.js';
 import { readImports } from '../../files/closure.js';
@@ -88,16 +88,7 @@ function isNamed(frontmatter: ReturnType<typeof readFrontmatter>): boolean {
   return [name, description].every((text) => typeof text === 'string' && text.trim() !== '');
 }
 
-const SKILL_FIELDS = [
-  'name',
-  'description',
-  'allowed-tools',
-  'metadata',
-  'license',
-  'compatibility',
-  'requires',
-  'trust',
-];
+const SKILL_FIELDS = words('name description allowed-tools metadata license compatibility requires trust');
 
 // A file with fields of skills and no others was meant to be one; pages of other systems have a title and more.
 function findMissing(frontmatter: ReturnType<typeof readFrontmatter>): Finding | undefined {
