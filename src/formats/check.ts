@@ -48,10 +48,7 @@ export interface CheckOptions {
   readonly boundary?: Boundary | undefined;
 }
 
-/** The result of reading one entry. Paths of problems are absolute. */
-type EntryReading = Required<Pick<Reading, 'tools' | 'skills' | 'problems'>>;
-
-const NOTHING: EntryReading = { tools: [], skills: [], problems: [] };
+const NOTHING: Reading = { tools: [], problems: [], states: [] };
 
 /** Throws `not_found` if the directory does not exist, and `usage` if it is a file. */
 export async function checkDirectory(
@@ -79,8 +76,9 @@ export async function checkDirectory(
     const reading = kind === 'skills' ? readSkillEntry(path, boundary) : readScriptEntry(path, world, boundary);
     problems.push(...reading.problems);
     problems.push(...reading.tools.flatMap((tool) => withoutReservedTags(tool, () => path).problem ?? []));
-    for (const { name } of [...reading.tools, ...reading.skills]) names.add(name);
-    skills.push(...reading.skills);
+    const { tools, skills: own = [] } = reading;
+    for (const { name } of [...tools, ...own]) names.add(name);
+    skills.push(...own);
     if (isModuleFile(basename(path)) || (kind === 'tools' && isDocument(basename(path))))
       problems.push(...(await problemsOf(path)));
   }
@@ -141,29 +139,28 @@ function listNames(directory: string, boundary: Boundary | undefined): string[] 
   return orNothing(() => readdirSync(admittedPath(directory, boundary) ?? '')) ?? [];
 }
 
-function readScriptEntry(path: string, world: World, boundary: Boundary | undefined): EntryReading {
+function readScriptEntry(path: string, world: World, boundary: Boundary | undefined): Reading {
   const format = createScriptFormat(world);
   const entry = basename(path);
   const place = placeOf(path, 'tools', boundary);
-  const reading = format.claims(entry) ? readWithin(format, entry, place).reading : undefined;
-  return { ...NOTHING, ...reading };
+  return (format.claims(entry) ? readWithin(format, entry, place).reading : undefined) ?? NOTHING;
 }
 
-function readSkillEntry(path: string, boundary: Boundary | undefined): EntryReading {
+function readSkillEntry(path: string, boundary: Boundary | undefined): Reading {
   const place = placeOf(path, 'skills', boundary);
   const format = createSkillFormat();
   if (!format.claims(basename(path))) return NOTHING;
-  const { tools = [], skills = [], problems = [] } = readWithin(format, basename(path), place).reading ?? {};
+  const reading = readWithin(format, basename(path), place).reading ?? NOTHING;
   const declared = readDirectory(path, place);
   const toProblems = (severity: Problem['severity'], findings: readonly Finding[]): Problem[] =>
     findings.map((finding) => ({ ...finding, severity, path: join(path, finding.path ?? 'tools.json') }));
   const { descriptor, findings = [] } = declared ?? {};
   const warnings = descriptor ? lintToolsDescriptor(descriptor, findings.length === 0) : [];
   return {
-    tools: [...tools, ...(declared?.tools ?? [])],
-    skills,
+    ...reading,
+    tools: [...reading.tools, ...(declared?.tools ?? [])],
     problems: [
-      ...problems,
+      ...reading.problems,
       ...toProblems('error', findings),
       ...toProblems('warning', declared?.warnings ?? []),
       ...toProblems('warning', declared?.split ? warnings.map(toSplitLayout) : warnings),

@@ -112,24 +112,23 @@ function toArgument(given: unknown): Argument[] {
   if (!isRecord(given) || typeof given.name !== 'string') return [];
   const { name, options, positional, help, multiple, required, default: fallback } = given;
   const isPositional = positional === true || typeof positional === 'string';
-  const options_ = Array.isArray(options) ? options.filter((one) => typeof one === 'string') : [];
-  const option = isPositional
-    ? undefined
-    : (options_.find((one) => one.startsWith('--')) ?? (options_.length > 0 ? undefined : `--${name}`));
+  const isList = multiple !== undefined && multiple !== false;
+  const flags = Array.isArray(options) ? options.filter((one) => typeof one === 'string') : [];
+  const long = flags.find((one) => one.startsWith('--')) ?? (flags.length > 0 ? undefined : `--${name}`);
+  const option = isPositional ? undefined : long;
   const type = TYPES[typeof given.type === 'string' ? given.type : 'string'];
-  const isUsable =
-    type !== undefined &&
-    (isPositional || option !== undefined) &&
-    !(option !== undefined && multiple !== undefined && multiple !== false);
   const notes = [
     ...(typeof help === 'string' ? [help] : []),
     ...(fallback === undefined ? [] : [`Default: ${String(fallback)}`]),
   ];
-  const about: JsonSchema = notes.length === 0 ? {} : { description: notes.join('; ') };
-  const isList = multiple !== undefined && multiple !== false;
-  const schema: JsonSchema = isList
-    ? { type: 'array', items: { type: type ?? 'string' }, ...about }
-    : { type: type ?? 'string', ...about };
+  const isUsable = isPositional || (option !== undefined && !isList);
+  const schema: JsonSchema | undefined =
+    type === undefined || !isUsable
+      ? undefined
+      : {
+          ...(isList ? { type: 'array', items: { type } } : { type }),
+          ...(notes.length > 0 && { description: notes.join('; ') }),
+        };
   const isRequired = required === true || (isPositional && required !== false && fallback === undefined && !isList);
-  return [{ name, option, isRequired, schema: isUsable ? schema : undefined }];
+  return [{ name, option, isRequired, schema }];
 }

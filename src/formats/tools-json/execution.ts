@@ -227,21 +227,19 @@ function toFlag(name: string, shortLetters: boolean): string {
   return shortLetters && name.length === 1 ? `-${name}` : `--${name}`;
 }
 
-const hintShape = () =>
-  object(
-    {
-      hint: text(),
-      match: optionalString,
-      exitCode: optional(either([ANY_INTEGER, oneOf('nonzero')], 'a number or "nonzero"')),
-      notEmpty: flag,
-      whenArg: optional(table),
-    },
-    NULLS,
-  );
 const outputHint = (): Shape<OutputHint> =>
   converted(
     checked(
-      hintShape(),
+      object(
+        {
+          hint: text(),
+          match: optionalString,
+          exitCode: optional(either([ANY_INTEGER, oneOf('nonzero')], 'a number or "nonzero"')),
+          notEmpty: flag,
+          whenArg: optional(table),
+        },
+        NULLS,
+      ),
       ({ match, exitCode, notEmpty, whenArg }, fail) => {
         if (match === undefined && exitCode === undefined && notEmpty !== true && whenArg === undefined)
           fail([], 'a hint without a condition', 'add match, exitCode, notEmpty or whenArg');
@@ -262,13 +260,11 @@ const outputHint = (): Shape<OutputHint> =>
     }),
   );
 
-const sideReadShape = () =>
-  object({ pathParam: text(), filename: text(), label: optionalText, oncePerSession: flag }, NULLS);
 const sideRead = (): Shape<SideRead> =>
   converted(
     // TJS-28: a name, never a path.
     checked(
-      sideReadShape(),
+      object({ pathParam: text(), filename: text(), label: optionalText, oncePerSession: flag }, NULLS),
       ({ filename }, fail) => {
         if (/[/\\\0]/.test(filename) || filename.includes('..') || filename === '.')
           fail(['filename'], `"${quoteOutside(filename, 60)}" is not a file name`, 'write a name without separators');
@@ -300,32 +296,29 @@ const wrapper = () =>
     },
   );
 
-const executionShape = () =>
-  object(
-    {
-      tool: text(),
-      binary: text(),
-      subcommand: string,
-      args: optional(list(mapping())),
-      endOfOptions: flag,
-      paramCondition: optional(object({ present: optional(strings), absent: optional(strings) }, NULLS)),
-      condition: optional(object({ binGroup: integer() }, NULLS)),
-      successExitCodes: optional(integers),
-      maxOutputLines: optional(integer()),
-      truncationHint: optionalString,
-      hintConditions: optional(list(outputHint())),
-      postProcess: optional(resolver(object({ ...COMMAND, emptyIsResult: flag }, NULLS))),
-      binaryWrapper: optional(wrapper()),
-      sideRead: optional(sideRead()),
-    },
-    NULLS,
-  );
-
 /** An execution, with the tool that it belongs to. */
 export const execution = (): Shape<{ readonly tool: string; readonly execution: Execution }> =>
   converted(
     checked(
-      executionShape(),
+      object(
+        {
+          tool: text(),
+          binary: text(),
+          subcommand: string,
+          args: optional(list(mapping())),
+          endOfOptions: flag,
+          paramCondition: optional(object({ present: optional(strings), absent: optional(strings) }, NULLS)),
+          condition: optional(object({ binGroup: integer() }, NULLS)),
+          successExitCodes: optional(integers),
+          maxOutputLines: optional(integer()),
+          truncationHint: optionalString,
+          hintConditions: optional(list(outputHint())),
+          postProcess: optional(resolver(object({ ...COMMAND, emptyIsResult: flag }, NULLS))),
+          binaryWrapper: optional(wrapper()),
+          sideRead: optional(sideRead()),
+        },
+        NULLS,
+      ),
       ({ args = [] }, fail) => {
         if (args.filter(({ kind }) => kind === 'stdin').length > 1)
           fail(['args'], 'two parameters go to stdin', 'keep one');
