@@ -5,15 +5,12 @@ import { ERROR_CODES, type ErrorCode, ToolError } from '../../core/error.js';
 import { isRecord, type Json } from '../../core/json.js';
 import { findPartFault, type Output, type Part, textPart } from '../../core/result.js';
 import { matches, number, object, oneOf, optional, type Shape, string, table, tagged } from '../../core/shape.js';
-import type { Question, Reply } from './protocol.js';
+import type { Reply } from './protocol.js';
 
-type Unchanged = Exclude<Reply, Question | { readonly type: 'result' }>;
+type Unchanged = Exclude<Reply, { readonly type: 'result' }>;
 
 /** A reply whose fields have the expected types. */
-export type CheckedReply =
-  | Unchanged
-  | Question
-  | { readonly type: 'result'; readonly id: number; readonly output: Output };
+export type CheckedReply = Unchanged | { readonly type: 'result'; readonly id: number; readonly output: Output };
 
 const KEEP = { unknown: 'keep' } as const;
 type Fields = Readonly<Record<string, Shape<unknown>>>;
@@ -37,7 +34,7 @@ const REPLY = tagged('type', {
 export function readReply(value: unknown): CheckedReply | undefined {
   if (!matches(REPLY, value)) return undefined;
   if (value.type === 'result') return { type: 'result', id: value.id, output: readOutput({ ...value }) };
-  return value as unknown as Unchanged | Question;
+  return value as unknown as Unchanged;
 }
 
 function readOutput({ content, structured, error }: Readonly<Record<string, unknown>>): Output {

@@ -37,13 +37,7 @@ export interface RunCommandOptions extends RunPlanOptions {
 interface CommandRun extends RunCommandOptions {
   readonly command: CommandPlan;
   /** Resolvers that failed, for the metadata of the result. */
-  readonly notes: ResolverNote[];
-}
-
-interface ResolverNote {
-  readonly param: string;
-  readonly outcome: 'kept';
-  readonly reason: string;
+  readonly notes: { readonly param: string; readonly outcome: 'kept'; readonly reason: string }[];
 }
 
 export async function runCommand(options: RunCommandOptions): Promise<Output> {
