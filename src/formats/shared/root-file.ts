@@ -67,7 +67,10 @@ export function createRootFormat({ name, claims, parse }: RootFormatOptions): Fo
     try {
       for (const command of parse(source.text, file)) {
         if (isToolName(command.name)) tools.push(toTool(command, name, source, place));
-        else problems.push(toProblem(path, 'warning', notAToolName(command.name)));
+        else {
+          const message = `"${quoteOutside(command.name, 60)}" is left out: it is not a tool name`;
+          problems.push(toProblem(path, 'warning', { message, hint: 'use at most 64 letters, digits, _ and -' }));
+        }
       }
     } catch (error) {
       const hint = (isToolError(error) ? error.hint : undefined) ?? 'fix the file';
@@ -85,13 +88,6 @@ export function createRootFormat({ name, claims, parse }: RootFormatOptions): Fo
       // By path: only in the workdir, which the commands run in, and read again because the workdir may change.
       return place.directory === snapshot?.workdir ? { ...read(file, place), pending: true } : NOT_OFFERED;
     },
-  };
-}
-
-function notAToolName(name: string) {
-  return {
-    message: `"${quoteOutside(name, 60)}" is left out: it is not a tool name`,
-    hint: 'use at most 64 letters, digits, _ and -',
   };
 }
 

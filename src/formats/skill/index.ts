@@ -66,7 +66,7 @@ function readSkillDirectory(entry: string, place: Place): Reading | undefined {
   const file = join(directory, 'SKILL.md');
   const reading = readHead(file, MAX_BYTES, { within: place.boundary });
   if ('fault' in reading && reading.fault === 'missing') return checkSpelling(directory, place);
-  return readSkill({ file, reading, place, name: basename(directory) });
+  return readSkill(file, basename(directory), reading, place);
 }
 
 // A file without a name and a description is some other document, unless a path names it.
@@ -79,7 +79,7 @@ function readFlatSkill(entry: string, place: Place): Reading | undefined {
     const fault = findMissing(frontmatter);
     return fault && { tools: [], problems: [toProblem(file, 'warning', fault)], states: [reading.identity] };
   }
-  return readSkill({ file, reading, place, name: entry.replace(/\.md$/i, '') });
+  return readSkill(file, entry.replace(/\.md$/i, ''), reading, place);
 }
 
 function isNamed(frontmatter: ReturnType<typeof readFrontmatter>): boolean {
@@ -99,15 +99,8 @@ function findMissing(frontmatter: ReturnType<typeof readFrontmatter>): Finding |
   return { message: `not listed as a skill: it has no ${missing[0]}`, hint: `add ${missing[0]}: to its frontmatter` };
 }
 
-interface SkillFile {
-  readonly file: string;
-  readonly reading: ReturnType<typeof readHead>;
-  readonly place: Place;
-  /** The name by its path. */
-  readonly name: string;
-}
-
-function readSkill({ file, reading, place, name }: SkillFile): Reading {
+// `name` is that of its path.
+function readSkill(file: string, name: string, reading: ReturnType<typeof readHead>, place: Place): Reading {
   if ('fault' in reading)
     return rejected(file, { message: `cannot be read: ${reading.message}`, hint: 'check its permissions' });
   const states = [reading.identity];
