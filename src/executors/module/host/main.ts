@@ -2,7 +2,7 @@
 
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { type ErrorValue, ToolError, toToolError } from '../../../core/error.js';
+import { ToolError, toToolError } from '../../../core/error.js';
 import { type Output, textPart } from '../../../core/result.js';
 import { formatBytes } from '../../../core/text.js';
 import type { FunctionAction, ModuleFiles } from '../../../core/tool.js';
@@ -107,15 +107,13 @@ function withCause(output: Output): Output {
 function sendResult(request: RunRequest, { content, structured, error }: Output): void {
   const { id, tool, outputBytes: limit } = request;
   const text = stringify({ type: 'result', id, content, structured, error: error?.toJSON() });
-  if (text.length <= limit) sendLine(text);
-  else send({ type: 'result', id, content: [], error: tooLarge(tool, text.length, limit) });
-}
-
-function tooLarge(tool: string, size: number, limit: number): ErrorValue {
-  const message = `${tool} returned ${formatBytes(size)}; the limit is ${formatBytes(limit)}`;
-  return new ToolError('too_large', message, {
-    hint: 'return less, or raise limits.output in the configuration',
-  }).toJSON();
+  if (text.length <= limit) {
+    sendLine(text);
+    return;
+  }
+  const message = `${tool} returned ${formatBytes(text.length)}; the limit is ${formatBytes(limit)}`;
+  const hint = 'return less, or raise limits.output in the configuration';
+  send({ type: 'result', id, content: [], error: new ToolError('too_large', message, { hint }).toJSON() });
 }
 
 // Inline code exports a function; a file exports a definition, or a function with frontmatter.
