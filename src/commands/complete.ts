@@ -66,8 +66,19 @@ function matching({ candidates, files }: Completion, current: string): Completio
   return { candidates: candidates.filter((one) => one.value.startsWith(current)), files };
 }
 
-/** Returns the completions of a tool's arguments and the program's own flags. */
-export function toCompletable(tool: Tool, all: Readonly<Record<string, OwnFlag>>): Completable {
+/** Returns the flags that were not given. */
+export function flagCandidates(flags: Readonly<Record<string, OwnFlag>>, given: readonly string[]): Candidate[] {
+  return Object.entries(flags)
+    .filter(([name]) => !given.includes(name))
+    .map(([name, { description }]) => ({ value: `--${name}`, description }));
+}
+
+/** Returns the completions of a tool's arguments and the program's own flags, whose values `ownValues` returns. */
+export function toCompletable<F extends OwnFlag>(
+  tool: Tool,
+  all: Readonly<Record<string, F>>,
+  ownValues: (flag: F, current: string) => Completion,
+): Completable {
   const root = tool.input.json;
   const parameters = toParameters(root);
   const find = createTargetFinder(parameters);
@@ -91,15 +102,12 @@ export function toCompletable(tool: Tool, all: Readonly<Record<string, OwnFlag>>
     flags(given, current) {
       const used = new Set(given.map((name) => find(name)?.parameter));
       const open = parameters.filter((one) => !used.has(one) || isVariadic(one) || one.types.includes('object'));
-      const mine = Object.entries(own).filter(([name]) => !given.includes(name));
-      return [
-        ...open.flatMap((parameter) => flagsOf(parameter, current)),
-        ...mine.map(([name, { description }]) => ({ value: `--${name}`, description })),
-      ];
+      return [...open.flatMap((parameter) => flagsOf(parameter, current)), ...flagCandidates(own, given)];
     },
-    values(flag) {
+    values(flag, current) {
       const target = find(flag);
-      return target === undefined || target.json ? NOTHING : valuesOf(target);
+      if (target === undefined) return Object.hasOwn(own, flag) ? ownValues(own[flag]!, current) : NOTHING;
+      return target.json ? NOTHING : valuesOf(target);
     },
     positional(index, given) {
       const used = new Set(given.map((name) => find(name)?.parameter));
