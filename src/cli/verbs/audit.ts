@@ -3,17 +3,19 @@
 import type { AuditRecord } from '../../audit/line.js';
 import { createNewest } from '../../audit/newest.js';
 import { createAuditReader, parseRecord } from '../../audit/read.js';
-import { isRefused } from '../../audit/stats.js';
+import { type CallStats, CallSums, isRefused, SumsByName } from '../../audit/stats.js';
 import { pauseUnlessAborted } from '../../core/async.js';
 import { compileGlob } from '../../core/glob.js';
-import { count, formatDuration, quoteOutside } from '../../core/text.js';
-import { createAuditStats } from '../audit-stats.js';
+import { compareText, count, formatDuration, quoteOutside } from '../../core/text.js';
 import { FLEET, usesFleet } from '../fleet.js';
 import { printJson, printJsonLine } from '../print.js';
 import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 type Filter = (record: AuditRecord) => boolean;
+
+// Passes on the matching records; returns how many lines could not be read.
+type Read = (take: (record: AuditRecord) => void) => Promise<number>;
 
 // The default limit without --json.
 const DEFAULT_LIMIT = 100;
@@ -57,35 +59,31 @@ export const audit: Verb = {
       throw usageError('--stats is of all matching calls', 'leave out --follow and --limit; --since limits them');
     const reader = createAuditReader(call.toolbox().state.audit.directory);
     const matches = toFilter(flags, terminal.io.now());
+    const read: Read = async (take) => {
+      const matching = (record: AuditRecord): unknown => matches(record) && take(record);
+      if (fleet) return readFleetAudit(call, matching);
+      reader.read(matching);
+      return reader.skipped();
+    };
+    if (flags.has('stats')) return showStats(call, read);
     const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
-    const follow = flags.has('follow');
-    const stats = flags.has('stats') ? createAuditStats() : undefined;
     const records = createNewest<AuditRecord>(limit);
     let found = 0;
-    const take = (record: AuditRecord): void => {
-      if (!matches(record)) return;
-      stats?.add(record);
-      if (stats !== undefined) return;
+    const skipped = await read((record) => {
       found++;
       records.add(record);
-    };
-    const unread = fleet ? await readFleetAudit(call, take) : reader.read(take);
+    });
     const newest = records.list();
-    const skipped = unread ?? reader.skipped();
-    if (stats !== undefined) {
-      stats.print(call, skipped);
-      return 0;
-    }
-    if (json && !follow) printJson(terminal, { ok: true, records: newest, skipped });
-    else if (json) for (const record of newest) printRecord(call, record);
+    const follow = flags.has('follow');
+    if (json && !follow) return printJson(terminal, { ok: true, records: newest, skipped });
+    if (json) for (const record of newest) printRecord(call, record);
     else {
       printRecords(call, newest);
       if (found > newest.length)
         terminal.err(`\n  showing the newest ${newest.length} of ${found}; --limit ${found} shows all\n`);
       if (skipped > 0) terminal.err(`\n  skipped ${count(skipped, 'incomplete line')}\n`);
     }
-    if (!follow) return 0;
-    while (!call.signal.aborted) {
+    while (follow && !call.signal.aborted) {
       await pauseUnlessAborted(POLL_MS, call.signal);
       reader.read((record) => matches(record) && printRecord(call, record));
     }
@@ -147,29 +145,33 @@ function formatTime(iso: string): string {
 
 function toFilter(flags: VerbCall['flags'], now: number): Filter {
   const filters: Filter[] = [];
-  const tool = flags.get('tool');
-  if (tool !== undefined) {
-    const glob = compileGlob(String(tool));
-    filters.push((record) => glob.matches(`${record.tool}`));
-  }
-  const caller = flags.get('caller');
-  if (caller !== undefined) {
-    const glob = compileGlob(String(caller));
-    filters.push((record) => glob.matches(`${record.caller}`) || record.door === caller);
-  }
-  const user = flags.get('user');
-  if (user !== undefined) {
-    const glob = compileGlob(String(user));
-    filters.push((record) => typeof record.user === 'string' && glob.matches(record.user));
-  }
-  const session = flags.get('session');
-  if (session !== undefined) filters.push((record) => `${record.session ?? ''}`.startsWith(String(session)));
-  if (flags.has('denied')) filters.push(isRefused);
-  const since = flags.get('since');
-  if (since !== undefined) {
-    const from = parseSince(String(since), now);
-    filters.push((record) => Date.parse(record.time) >= from);
-  }
+  const add = (name: string, toMatch: (text: string) => Filter): void => {
+    const value = flags.get(name);
+    if (value !== undefined) filters.push(toMatch(String(value)));
+  };
+  add('tool', (text) => {
+    const glob = compileGlob(text);
+    return ({ tool }) => glob.matches(`${tool}`);
+  });
+  add('caller', (text) => {
+    const glob = compileGlob(text);
+    return ({ caller, door }) => glob.matches(`${caller}`) || door === text;
+  });
+  add('user', (text) => {
+    const glob = compileGlob(text);
+    return ({ user }) => typeof user === 'string' && glob.matches(user);
+  });
+  add(
+    'session',
+    (text) =>
+      ({ session }) =>
+        `${session ?? ''}`.startsWith(text),
+  );
+  add('denied', () => isRefused);
+  add('since', (text) => {
+    const from = parseSince(text, now);
+    return ({ time }) => Date.parse(time) >= from;
+  });
   return (record) => filters.every((matches) => matches(record));
 }
 
@@ -198,4 +200,42 @@ function toLimit(value: string | true | undefined): number | undefined {
   const limit = /^\d{1,9}$/.test(String(value)) ? Number(value) : 0;
   if (limit > 0) return limit;
   throw usageError(`--limit "${quoteOutside(String(value), 40)}" is not a positive number`, 'for example --limit 20');
+}
+
+type Named = [string, CallStats];
+
+// Calls, refusals, durations and tokens by tool and by user.
+async function showStats({ json, terminal }: VerbCall, read: Read): Promise<number> {
+  const all = new CallSums();
+  const [tools, users] = [new SumsByName(), new SumsByName()];
+  const skipped = await read((record) => {
+    all.add(record);
+    tools.add(`${record.tool}`, record);
+    // Nested calls are part of the outer one, which the user made.
+    if (record.depth === 0) users.add(`${record.user ?? record.caller}`, record);
+  });
+  const byCalls = ([a, left]: Named, [b, right]: Named): number => right.calls - left.calls || compareText(a, b);
+  const [byTool, byUser] = [tools.read().sort(byCalls), users.read().sort(byCalls)];
+  const total = all.read();
+  if (json) {
+    const toRows = (named: Named[]) => named.map(([name, stats]) => ({ name, ...stats }));
+    return printJson(terminal, { ok: true, total, tools: toRows(byTool), users: toRows(byUser), skipped });
+  }
+  if (total.calls === 0) {
+    terminal.out('No matching calls.\n');
+    return 0;
+  }
+  printTable(terminal, ['TOOL', ...COLUMNS], [...byTool, ['total', total] as Named].map(toStatsRow));
+  terminal.out('\n');
+  printTable(terminal, ['USER', ...COLUMNS], byUser.map(toStatsRow));
+  return 0;
+}
+
+const COLUMNS = ['CALLS', 'REFUSED', 'FAILED', 'P50', 'P99', 'TOKENS IN', 'OUT'];
+
+// Names come from a file that may contain anything (ERR-5).
+function toStatsRow([name, { calls, refused, failed, p50Ms, p99Ms, inputTokens, resultTokens }]: Named): string[] {
+  const time = (ms: number | null): string => (ms === null ? '-' : formatDuration(ms));
+  const numbers = [calls, refused, failed, time(p50Ms), time(p99Ms), inputTokens, resultTokens];
+  return [quoteOutside(name, 60), ...numbers.map(String)];
 }
