@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { findSources, planImport } from '../clients/import.js';
 import { CLIENTS } from '../clients/table.js';
+import { findDestructiveWord, isActingWord } from '../core/destructive-words.js';
 import { isToolName } from '../core/name.js';
 import type { Boundary } from '../core/origin.js';
 import { count, quoteOutside, quoteWord, shortenPath } from '../core/text.js';
@@ -13,7 +14,6 @@ import { realPath } from '../files/within.js';
 import { readScriptHeader } from '../formats/script/header.js';
 import type { NodeToolbox } from '../node.js';
 import { findClientEnvironment } from './clients.js';
-import { isHarmless } from './harmless-task.js';
 
 /** A file of tasks in the root of a repository. */
 export interface TaskFile {
@@ -108,4 +108,34 @@ function hasHeader(path: string, within: Boundary): boolean {
 
 function toBoundary(directory: string): Boundary {
   return { directory: realPath(directory) ?? directory, admits: () => false };
+}
+
+const HARMLESS = new Set([
+  ...['test', 'tests', 'unit', 'spec', 'specs', 'pytest', 'vitest', 'jest', 'coverage', 'e2e'],
+  ...['lint', 'eslint', 'ruff', 'clippy', 'vet', 'check', 'checks', 'verify', 'validate'],
+  ...['build', 'compile', 'typecheck', 'types', 'tsc', 'mypy', 'pyright'],
+]);
+
+/**
+ * Whether the first or last word of a task's name is that of a test, check or build, nothing in its name and description says
+ * that it deletes, publishes or changes something, and everything that it runs is known.
+ */
+function isHarmless({ name, description, traits, action }: Tool): boolean {
+  if (traits.background === true || traits.destructive === true || action.kind !== 'process') return false;
+  if (traits.metadata?.mentions !== undefined) return false;
+  const words = name
+    .replace(/([a-z\d])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+    // Without the program: `npm`.
+    .slice(1);
+  if (!HARMLESS.has(words[0] ?? '') && !HARMLESS.has(words.at(-1) ?? '')) return false;
+  if (words.some(isActingWord) || soundsDestructive(words.join(''))) return false;
+  // Other letters may look like those of a word.
+  if (action.runs === 'command' && /[^ -~]/.test(JSON.stringify(action.executions))) return false;
+  return !soundsDestructive(description) && !/\brimraf\b|(?:^|\s)--(?:fix|write)\b/.test(description);
+}
+
+function soundsDestructive(text: string): boolean {
+  return findDestructiveWord(text) !== undefined;
 }

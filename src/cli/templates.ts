@@ -1,7 +1,9 @@
 // The files of new tools: each repeats its input until it is written, and has a test.
 
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
 import { findDestructiveWord } from '../core/destructive-words.js';
-import { schemaAddress } from './schema-address.js';
+import { readVersion } from '../workspace/machine.js';
 
 /** The kinds of tools that `wield new` creates; the first one is the default. */
 export const TEMPLATES = ['bash', 'python', 'node', 'ts', 'tools-json'] as const;
@@ -134,4 +136,13 @@ ${check}
 echo "${name}: ok"
 `;
   return { path: `.agents/tests/${name}.sh`, text, mode: 0o755 };
+}
+
+/** Returns a path into the `wield` that the project depends on, which needs no network, or the address of this version. */
+export function schemaAddress(name: string, workdir: string, file: string): string {
+  const installed = join(workdir, 'node_modules', 'wield', 'schemas', `${name}.json`);
+  if (!existsSync(installed)) return `https://unpkg.com/wield@${readVersion()}/schemas/${name}.json`;
+  return relative(dirname(join(workdir, file)), installed)
+    .split(sep)
+    .join('/');
 }

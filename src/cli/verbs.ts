@@ -71,7 +71,7 @@ export const VERBS: readonly VerbEntry[] = [
     run: ['Run a program that calls tools', async () => (await import('./verbs/run.js')).run],
     record: ['Record calls', async () => (await import('./verbs/record.js')).record],
     replay: ['Replay calls', async () => (await import('./verbs/replay.js')).replay],
-    diff: ['Compare recordings', async () => (await import('./verbs/diff.js')).diff],
+    diff: ['Compare recordings', async () => (await import('./verbs/replay.js')).diff],
   }),
   ...of('connect', {
     serve: ['Serve the tools to an agent over MCP', async () => (await import('./verbs/serve.js')).serve],

@@ -1,18 +1,19 @@
-// `wield approvals`: lists, approves and denies pending calls, and takes approvals back.
+// `wield approvals`: lists, approves and denies pending calls, takes approvals back, and clears what sessions have read.
 
 import { assertPerson } from '../../core/caller.js';
 import { ToolError } from '../../core/error.js';
+import { describeLabel, type LabelAdmin } from '../../core/label.js';
 import { count, quoteOutside, quoteWord, spellOut } from '../../core/text.js';
 import type { Approval, ApprovalAdmin, SuspendedProgram } from '../../node.js';
 import { toApprovalJson } from '../../policy/approval-json.js';
 import { approvalRows } from '../../policy/approval-text.js';
+import { unknownSession } from '../../policy/session-labels.js';
 import { ASKS } from '../consent.js';
 import { FLEET, usesFleet } from '../fleet.js';
 import { printJson, report } from '../print.js';
 import { openRemoteApprovals } from '../remote-approvals.js';
 import { printTable } from '../table.js';
 import { option, toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
-import { onLabels } from './approvals-sessions.js';
 
 const ACTIONS = ['list', 'show', 'approve', 'deny', 'revoke', 'sessions', 'clear'];
 const WITHOUT_ID = ['list', 'sessions'];
@@ -205,4 +206,38 @@ function formatApproval(store: ApprovalAdmin, approval: Approval, state: string 
 function untilText(store: ApprovalAdmin, approval: Approval): string {
   const until = store.expiry(approval);
   return until === null ? 'revoked' : `${new Date(until).toISOString().slice(0, 16).replace('T', ' ')}Z`;
+}
+
+// Lists the sessions that labels entered, or clears those of the one with this id.
+async function onLabels(call: VerbCall, id: string | undefined): Promise<number> {
+  if (call.flags.has('server'))
+    throw usageError('--server has no sessions', 'run wield approvals sessions where the server runs');
+  const use = (labels: LabelAdmin) => (id === undefined ? listSessions(call, labels) : clearSession(call, labels, id));
+  if (!usesFleet(call)) return use(call.toolbox().state.labels);
+  const { useLabels } = await import('../fleet-state.js');
+  return useLabels(call, use);
+}
+
+async function listSessions({ terminal, json }: VerbCall, labels: LabelAdmin): Promise<number> {
+  const sessions = await labels.list();
+  if (json) return printJson(terminal, { ok: true, sessions });
+  if (sessions.length === 0) terminal.out('No session has read anything with a label.\n');
+  for (const { id, of, labels } of sessions) {
+    terminal.out(`  ${id}  ${spellOut(of.replace(/^\w+ /, ''))}\n`);
+    for (const label of labels) terminal.out(`  ${' '.repeat(id.length)}  ${describeLabel(label)}\n`);
+  }
+  if (sessions.length > 0) terminal.out('\n  wield approvals clear ID forgets what a session has read.\n');
+  return 0;
+}
+
+async function clearSession(call: VerbCall, labels: LabelAdmin, id: string): Promise<number> {
+  if (call.dryRun) {
+    const found = (await labels.list()).find((session) => session.id === id);
+    if (found === undefined) throw unknownSession(id);
+    return report(call, { dryRun: true, session: found }, `  would clear  ${id}\n`);
+  }
+  // FLW-8: else what a session has read would decide about itself.
+  assertPerson(call.toolbox().machine.insideCall, 'clearing what a session has read');
+  await labels.clear(id);
+  return report(call, { cleared: id }, `  cleared  ${id}\n`);
 }

@@ -1,7 +1,8 @@
 // `wield check`: lints skills, workspaces and sources.
 
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Caller } from '../../core/caller.js';
 import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { isToolError } from '../../core/error.js';
@@ -13,8 +14,8 @@ import { type CheckFinding, checkDirectory } from '../../formats/check.js';
 import { isDocument } from '../../formats/openapi/index.js';
 import type { SourceReport } from '../../install/sources/check.js';
 import type { NodeToolbox } from '../../node.js';
+import { readVersion } from '../../workspace/machine.js';
 import { printDocument, printJson } from '../print.js';
-import { toSarif } from '../sarif.js';
 import { hang } from '../table.js';
 import type { Terminal } from '../terminal.js';
 import { toggle, usageError, type Verb } from '../verb.js';
@@ -229,4 +230,44 @@ function printFindings(terminal: Terminal, findings: readonly Shown[]): void {
     const advice = `${terminal.paint('cyan', 'hint')}  ${hang(terminal, sanitize(hint), 19)}`;
     terminal.out(`             ${fixed ? terminal.paint('green', 'fixed') : advice}\n`);
   }
+}
+
+const RULES = [
+  { id: 'error', shortDescription: { text: 'Prevents something from being used' } },
+  { id: 'warning', shortDescription: { text: 'Advice' } },
+] as const;
+
+/** Returns a log with paths relative to `base`: a service takes them as paths in the repository (PKG-9). */
+function toSarif(findings: readonly CheckFinding[], directory: string, base: string) {
+  const results = findings.map(({ level, path, pointer, line, column, message, hint }) => {
+    const region = { startLine: line ?? 1, ...(column === undefined ? {} : { startColumn: column }) };
+    // A file of the machine is not in the repository.
+    const uri = isAbsolute(path) ? pathToFileURL(path).href : toUri(relative(base, locate(directory, path)));
+    const physicalLocation = { artifactLocation: { uri }, region };
+    const logicalLocations = pointer === '' ? {} : { logicalLocations: [{ fullyQualifiedName: pointer }] };
+    return {
+      ruleId: level,
+      ruleIndex: RULES.findIndex(({ id }) => id === level),
+      level,
+      message: { text: `${message}\n${hint}` },
+      locations: [{ physicalLocation, ...logicalLocations }],
+    };
+  });
+  const driver = { name: 'wield', version: readVersion(), rules: RULES };
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [{ tool: { driver }, columnKind: 'utf16CodeUnits', results }],
+  };
+}
+
+// Paths of a single skill begin with its name.
+function locate(directory: string, path: string): string {
+  const inside = join(directory, path);
+  const beside = join(dirname(directory), path);
+  return !existsSync(inside) && existsSync(beside) ? beside : inside;
+}
+
+function toUri(path: string): string {
+  return path.split(sep).map(encodeURIComponent).join('/') || '.';
 }

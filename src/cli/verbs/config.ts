@@ -1,15 +1,18 @@
 // `wield config`: shows the effective configuration with the file and line of each value, and manages the agent homes.
 
 import { join, relative, resolve } from 'node:path';
-import { writeConfig } from '../../clients/config-file.js';
+import { editConfig, readConfig, writeConfig } from '../../clients/config-file.js';
 import { diffOf } from '../../clients/connect.js';
+import { valueAt } from '../../clients/forms/form.js';
+import { tomlForm } from '../../clients/forms/toml.js';
+import { isRecord, type JsonObject } from '../../core/json.js';
 import { quoteOutside, revealHidden, sanitize } from '../../core/text.js';
 import { expandHome } from '../../files/home.js';
 import { agentHomes, isSameDirectory } from '../../install/environment.js';
 import { previewRepairs, repairInstalled } from '../../install/repair.js';
 import { toReadOnlyEnvironment } from '../../install/toolbox-environment.js';
+import type { NodeToolbox } from '../../node.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
-import { editHomes } from '../homes.js';
 import { withInstalling } from '../installing.js';
 import { printJson, report } from '../print.js';
 import { printTable } from '../table.js';
@@ -109,4 +112,12 @@ function toHome({ flags, cwd, toolbox }: VerbCall, directory: string | undefined
   const path = join(resolve(cwd, expandHome(directory ?? '.', home)), preset?.path ?? '');
   const below = home === undefined ? '..' : relative(home, path);
   return below.startsWith('..') || below === '' ? path : `~/${below}`;
+}
+
+/** Returns the user's configuration file, and its text with these agent homes; everything else in it stays. */
+export function editHomes({ machine: { wieldHome } }: NodeToolbox, homes: readonly string[]) {
+  const file = readConfig(join(wieldHome, 'config.toml'), tomlForm);
+  const table = valueAt(file.document, ['install']);
+  const entry = { ...(isRecord(table) ? (table as JsonObject) : {}), homes: [...homes] };
+  return { file, after: editConfig(file, tomlForm, ['install'], entry) };
 }

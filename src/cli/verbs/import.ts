@@ -9,10 +9,10 @@ import { toAppliedJson } from '../../install/json.js';
 import { importMind, type LeftOver, type MindProposal } from '../../install/mind/import.js';
 import { type MindState, readMindState } from '../../install/mind/state.js';
 import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
-import { editHomes } from '../homes.js';
 import { printApplied, showHooks, showPlan, withInstalling } from '../installing.js';
 import { printJson } from '../print.js';
 import { option, required, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
+import { editHomes } from './config.js';
 
 export const importSystem: Verb = {
   name: 'add --import',

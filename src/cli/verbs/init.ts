@@ -10,8 +10,8 @@ import { ASKS } from '../consent.js';
 import type { TaskFile } from '../found.js';
 import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, printRunnable } from '../runnable.js';
-import { schemaAddress } from '../schema-address.js';
 import { findTaken } from '../taken.js';
+import { schemaAddress } from '../templates.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const HELLO = `#!/bin/sh

@@ -1,13 +1,15 @@
 // `wield replay`: runs a command whose calls are answered from a recording.
 
 import { ToolError } from '../../core/error.js';
+import { count, quoteOutside, spellOut } from '../../core/text.js';
 import { readTextFile } from '../../files/read.js';
 import type { NodeToolbox } from '../../node.js';
 import type { Recording } from '../../ui/recording/recording.js';
 import { runInner } from '../command-line.js';
+import { printDiff } from '../consent.js';
 import { type Io, resolvePath } from '../io.js';
-import { report } from '../print.js';
-import { option, required, type Verb, type VerbCall } from '../verb.js';
+import { printJson, report } from '../print.js';
+import { option, required, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const FORMS = ['line', 'test'] as const;
 
@@ -67,3 +69,32 @@ async function printExport(call: VerbCall, { calls }: Recording, form: 'line' | 
   const all = texts.map((text) => `${text}\n`).join('');
   return report(call, { exported: texts }, call.terminal.outIsTerminal ? toVisible(all) : all);
 }
+
+const LABELS = { 'only-a': 'removed', 'only-b': 'added', changed: 'changed' } as const;
+
+export const diff: Verb = {
+  name: 'diff',
+  usage: 'diff A B [--json]',
+  summary: 'Compare the calls of two recordings. Exits with 1 if they differ.',
+  examples: ['wield diff before.ndjson after.ndjson'],
+  flags: {},
+  positionals: 2,
+  completes: 'files',
+  async run({ positionals, terminal, json }) {
+    const [a, b] = positionals;
+    if (a === undefined || b === undefined)
+      throw usageError('missing file; usage: wield diff A B', 'make recordings: wield record FILE');
+    const { diffRecordings } = await import('../../ui/recording/diff.js');
+    const differences = diffRecordings(await readRecording(terminal.io, a), await readRecording(terminal.io, b));
+    if (json) printJson(terminal, { ok: true, same: differences.length === 0, differences });
+    else {
+      for (const { tool, kind, input, lines } of differences) {
+        const label = terminal.paint(kind === 'changed' ? 'yellow' : 'bold', LABELS[kind].padEnd(7));
+        terminal.out(`  ${label}  ${spellOut(tool)} ${quoteOutside(JSON.stringify(input), 200)}\n`);
+        printDiff(terminal, lines.map(spellOut));
+      }
+      terminal.out(differences.length === 0 ? 'No differences.\n' : `  ${count(differences.length, 'difference')}\n`);
+    }
+    return differences.length === 0 ? 0 : 1;
+  },
+};

@@ -26,10 +26,9 @@ import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
 import { commandProblems } from '../../commands.js';
 import { shortPath } from '../../print.js';
 import { describeDistrust } from '../../runnable.js';
-import { checkNetwork, checkTelemetry } from './network.js';
+import { checkNetwork, checkSecrets, checkTelemetry } from './network.js';
 import { checkRequirements } from './requirements.js';
 import { allRules, offerProblems, ruleProblems, sandboxProblems } from './rules.js';
-import { checkSecrets } from './secrets.js';
 
 export interface Diagnosis {
   readonly checks: readonly HealthCheck[];

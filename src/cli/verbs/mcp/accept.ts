@@ -1,25 +1,31 @@
 // `wield mcp accept`: accepts an installed server, or changes of the tools of a server since approval.
 
 import { assertPerson } from '../../../core/caller.js';
-import { ToolError } from '../../../core/error.js';
+import { isToolError, ToolError } from '../../../core/error.js';
 import type { JsonObject } from '../../../core/json.js';
 import { count, didYouMean, quoteOutside, spellOut } from '../../../core/text.js';
 import type { ServerEntry } from '../../../core/upstream.js';
 import { hashTree } from '../../../files/tree.js';
 import { writeFileAtomic } from '../../../files/write.js';
 import { acceptServer } from '../../../install/apply/accept.js';
-import { pathsOf } from '../../../install/environment.js';
-import { fillEntry } from '../../../install/manifest/server-config.js';
-import { digestServer, findInstalledServer } from '../../../install/servers.js';
+import { type InstallPaths, pathsOf } from '../../../install/environment.js';
+import {
+  type ConfigOption,
+  type ConfigValues,
+  checkValue,
+  fillEntry,
+  isReference,
+  missingOf,
+} from '../../../install/manifest/server-config.js';
+import { digestServer, findInstalledServer, type InstalledServer, secretPath } from '../../../install/servers.js';
 import type { NodeToolbox } from '../../../node.js';
 import { readServer } from '../../../upstream/entries/entry.js';
 import { isChanged } from '../../../upstream/entries/installed-files.js';
 import { ASKS, confirm, printDiff } from '../../consent.js';
 import { withInstalling } from '../../installing.js';
 import { report } from '../../print.js';
-import { widthOf, wrap } from '../../terminal.js';
-import { option, type VerbCall } from '../../verb.js';
-import { askConfig } from './ask-config.js';
+import { readHidden, readLine, widthOf, wrap } from '../../terminal.js';
+import { option, usageError, type VerbCall } from '../../verb.js';
 import { findState, type McpAction, requireName, type ServerState, someOf } from './server.js';
 
 export const accept: McpAction = {
@@ -143,4 +149,90 @@ function factsOf(server: ServerEntry): [string, string][] {
     /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word),
   );
   return [['command', words.join(' ')], ['cwd', server.cwd ?? 'the workdir'], ...pairs('env', server.env)];
+}
+
+interface AskedConfig {
+  readonly config: ConfigValues;
+  /** Values that are kept in private files, which the configuration refers to. */
+  readonly secrets: readonly { readonly path: string; readonly value: string }[];
+}
+
+/** Throws `usage` for a value that does not fit, and for one that is missing where nobody can be asked (INS-69). */
+async function askConfig(
+  call: VerbCall,
+  server: string,
+  { template, config: known = {} }: InstalledServer,
+  paths: InstallPaths,
+): Promise<AskedConfig> {
+  const given = readPairs(call.repeated('set'));
+  const options = template?.options ?? {};
+  const odd = Object.keys(given).find((key) => !Object.hasOwn(options, key));
+  if (odd !== undefined)
+    throw usageError(`${spellOut(server)} has no option "${quoteOutside(odd, 60)}"`, optionsHint(Object.keys(options)));
+  const config: Record<string, readonly string[]> = { ...known };
+  const secrets: { path: string; value: string }[] = [];
+  const set = (key: string, texts: readonly string[]): void => {
+    const option = options[key]!;
+    if (texts.length > 1 && !option.multiple) throw usageError(`${key} takes one value`, `pass --set ${key}= once`);
+    config[key] = texts.map((text, at) => {
+      if (option.sensitive && isReference(text)) return text.startsWith('file:') ? `\${${text}}` : text;
+      const checked = checkValue(key, option, text, { cwd: call.cwd, home: call.toolbox().machine.world.home });
+      if (!option.sensitive) return checked;
+      const path = secretPath(server, key, at, paths);
+      secrets.push({ path, value: text });
+      return `\${file:${path}}`;
+    });
+  };
+  for (const [key, texts] of Object.entries(given)) set(key, texts);
+  if (call.terminal.canAsk && !call.json)
+    for (const [key, option] of Object.entries(options))
+      if (!Object.hasOwn(config, key) && option.default === null) await ask(call, key, option, set);
+  const missing = template === undefined ? [] : missingOf(template, config);
+  if (missing.length > 0)
+    throw new ToolError('usage', `${spellOut(server)} needs ${count(missing.length, 'value')}: ${missing.join(', ')}`, {
+      hint: `pass ${missing.map((key) => `--set ${key}=VALUE`).join(' ')}; a secret may be \${VAR} or file:~/path`,
+      data: { missing },
+    });
+  return { config, secrets };
+}
+
+function optionsHint(keys: readonly string[]): string {
+  return keys.length === 0 ? 'it needs no configuration' : `its options: ${keys.join(', ')}`;
+}
+
+function readPairs(pairs: readonly string[]): Record<string, readonly string[]> {
+  const given: Record<string, string[]> = Object.create(null);
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    // Not repeated in the message: it may be a secret.
+    if (at < 1) throw usageError('--set must be KEY=VALUE', 'write --set KEY=VALUE');
+    given[pair.slice(0, at)] = [...(given[pair.slice(0, at)] ?? []), pair.slice(at + 1)];
+  }
+  return given;
+}
+
+// Asks until the answer fits; an empty one skips an option that is not required.
+async function ask(
+  { terminal, signal }: VerbCall,
+  key: string,
+  option: ConfigOption,
+  set: (key: string, texts: readonly string[]) => void,
+): Promise<void> {
+  const { title, description, required, multiple, sensitive } = option;
+  terminal.err(`  ${spellOut(title)}${description === '' ? '' : `: ${spellOut(description)}`}\n`);
+  for (;;) {
+    const notes = [...(required ? [] : ['optional']), ...(multiple ? ['separate several with commas'] : [])];
+    const prompt = `  ${spellOut(key)}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}: `;
+    if (!sensitive) terminal.err(prompt);
+    const line = await (sensitive ? readHidden(terminal, prompt, signal) : readLine(terminal, signal, 64 * 1024));
+    const text = line.replace(/\r?\n[\s\S]*$/, '').trim();
+    if (text === '' && (!required || !line.includes('\n'))) return;
+    try {
+      set(key, multiple ? text.split(',').map((one) => one.trim()) : [text]);
+      return;
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      terminal.err(`  ${terminal.paint('yellow', 'no:', 'err')} ${error.message}\n`);
+    }
+  }
 }
