@@ -9,6 +9,7 @@ import type { World } from '../core/snapshot.js';
 import { quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { changedMeanwhile } from '../files/change.js';
+import { makeDirectory } from '../files/make-directory.js';
 import { isWithin, realPath } from '../files/within.js';
 import type { NodeToolbox } from '../node.js';
 import { findProgram, searchPath } from '../process/environment.js';
@@ -88,7 +89,7 @@ const QUICK = [/lint|check|types|vet|valid|verif/i, /test|spec|unit/i];
 export function findFirstCall(
   chosen: readonly Tool[],
   world: World,
-): { readonly name: string; readonly missing?: string } | undefined {
+): { readonly name: string; readonly missing: string | undefined } | undefined {
   const path = searchPath(world);
   const missingOf = ({ action }: Tool): string | undefined =>
     action.kind === 'process' && action.runs === 'command'
@@ -100,8 +101,7 @@ export function findFirstCall(
   };
   const [first] = chosen.toSorted((a, b) => rankOf(a) - rankOf(b));
   if (first === undefined) return undefined;
-  const missing = missingOf(first);
-  return missing === undefined ? { name: first.name } : { name: first.name, missing };
+  return { name: first.name, missing: missingOf(first) };
 }
 
 /** Adds `[tasks]` to the configuration, which is `template` if there is none. A trusted workspace stays trusted. */
@@ -114,6 +114,7 @@ export async function writeTasks(
   const from = files.filter(({ tasks }) => tasks.some(({ tool }) => chosen.includes(tool))).map(({ file }) => file);
   const include = chosen.map(({ name }) => name);
   const change = (): void => {
+    makeDirectory(join(workdir, '.agents'), 0o777);
     const file = readConfig(path, tomlForm);
     assertInside(workdir, file.text === null ? join(workdir, '.agents') : file.real);
     const before = file.text === null ? { ...file, text: template, document: tomlForm.parse(template) } : file;

@@ -1,8 +1,10 @@
 // The files of new tools: each repeats its input until it is written, and has a test.
 
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { findDestructiveWord } from '../core/destructive-words.js';
+import { systemReason, ToolError } from '../core/error.js';
+import { makeDirectory } from '../files/make-directory.js';
 import { readVersion } from '../workspace/machine.js';
 
 /** The kinds of tools that `wield new` creates; the first one is the default. */
@@ -145,4 +147,20 @@ export function schemaAddress(name: string, workdir: string, file: string): stri
   return relative(dirname(join(workdir, file)), installed)
     .split(sep)
     .join('/');
+}
+
+/** Creates a file and its directory; returns false if it exists. */
+export function createFile(path: string, text: string, mode: number): boolean {
+  try {
+    makeDirectory(dirname(path), 0o777);
+    writeFileSync(path, text, { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' && existsSync(path)) return false;
+    throw new ToolError('io', `cannot write ${path}: ${systemReason(error)}`, {
+      hint: 'check the permissions of the directory',
+    });
+  }
+  // Not in writeFileSync, where the umask would apply.
+  chmodSync(path, mode);
+  return true;
 }

@@ -1,17 +1,16 @@
 // `wield init`: offers what a repository already has, or creates a first tool, with a commented configuration.
 
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { orNothing, systemReason, ToolError } from '../../core/error.js';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { orNothing } from '../../core/error.js';
 import { count, sanitize, spellOut } from '../../core/text.js';
-import { makeDirectory } from '../../files/make-directory.js';
 import { renewTrust } from '../clients.js';
 import { ASKS } from '../consent.js';
 import type { TaskFile } from '../found.js';
 import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, printRunnable } from '../runnable.js';
 import { findTaken } from '../taken.js';
-import { schemaAddress } from '../templates.js';
+import { createFile, schemaAddress } from '../templates.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const HELLO = `#!/bin/sh
@@ -72,7 +71,6 @@ export const init: Verb = {
     if (flags.has('source')) return initSource(call);
     if (positionals[0] !== undefined)
       throw usageError(`unexpected argument "${sanitize(positionals[0])}"`, 'wield init --help');
-    const agents = join(cwd, '.agents');
     const toolbox = open({ workdir: cwd });
     const {
       state: { trust },
@@ -102,8 +100,7 @@ export const init: Verb = {
     const write = async (): Promise<void> => {
       for (const { name, text, mode, about } of hasTasks || chosen.length > 0 ? [] : wanted) {
         const path = join(cwd, name);
-        if (!dryRun) mkdirOrFail(dirname(path));
-        const made = dryRun ? !existsSync(path) : writeNew(path, text, mode);
+        const made = dryRun ? !existsSync(path) : createFile(path, text, mode);
         if (made) created.push(name);
         lines.push([made ? (dryRun ? 'create' : 'created') : 'exists', name, made ? about : 'not changed']);
       }
@@ -117,10 +114,7 @@ export const init: Verb = {
     const first = quick && (await findTaken(toolbox, quick.name, join(cwd, 'package.json'))) ? undefined : quick;
     if (chosen.length > 0) {
       const isNew = !existsSync(join(cwd, CONFIG_FILE));
-      if (!dryRun) {
-        mkdirOrFail(agents);
-        await writeTasks(call, { files: tasks, chosen, template });
-      }
+      if (!dryRun) await writeTasks(call, { files: tasks, chosen, template });
       if (isNew) created.push(CONFIG_FILE);
       const more = tasks.some((file) => file.tasks.some(({ tool }) => !chosen.includes(tool)))
         ? '; include adds more'
@@ -201,36 +195,11 @@ async function initSource(call: VerbCall): Promise<number> {
     const text = `  ${existing === undefined ? 'create' : 'exists'}   ${spellOut(join(directory, file))}\n`;
     return report(call, { dryRun: true, workdir: directory, created }, text);
   }
-  mkdirOrFail(directory);
-  if (existing === undefined) writeNew(join(directory, file), MANIFEST, 0o644);
+  if (existing === undefined) createFile(join(directory, file), MANIFEST, 0o644);
   const { items } = (await import('../../install/sources/check.js')).checkSource(directory, false);
   return report(
     call,
     { workdir: directory, created, items },
     `  ${existing === undefined ? 'created' : 'exists '}  ${spellOut(join(directory, file))}\n  offers   ${count(items, 'item')}; wield check shows problems\n`,
   );
-}
-
-function mkdirOrFail(directory: string): void {
-  try {
-    makeDirectory(directory, 0o777);
-  } catch (error) {
-    throw new ToolError('io', `cannot create ${directory}: ${systemReason(error)}`, {
-      hint: 'check the permissions of the directory, or pass another one with --cwd',
-    });
-  }
-}
-
-function writeNew(path: string, text: string, mode: number): boolean {
-  try {
-    writeFileSync(path, text, { flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new ToolError('io', `cannot write ${path}: ${systemReason(error)}`, {
-      hint: 'check the permissions of the directory',
-    });
-  }
-  // Not in writeFileSync, where the umask would apply.
-  chmodSync(path, mode);
-  return true;
 }

@@ -1,12 +1,11 @@
 // `wield new`: creates a tool that works, and its test.
 
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, extname, join, relative, resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { extname, join, relative, resolve } from 'node:path';
 import { findDestructiveWord } from '../../core/destructive-words.js';
-import { systemReason, ToolError } from '../../core/error.js';
+import { ToolError } from '../../core/error.js';
 import { isToolName } from '../../core/name.js';
 import { quoteOutside, quoteWord, spellOut } from '../../core/text.js';
-import { makeDirectory } from '../../files/make-directory.js';
 import { removeFile } from '../../files/remove.js';
 import type { NodeToolbox } from '../../node.js';
 import { renewTrust } from '../clients.js';
@@ -14,7 +13,7 @@ import { ASKS } from '../consent.js';
 import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, TRUST_ALL } from '../runnable.js';
 import { findTaken } from '../taken.js';
-import { type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
+import { createFile, type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
 import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const newTool: Verb = {
@@ -47,8 +46,8 @@ export const newTool: Verb = {
     assertNew(workdir, files);
     if (kind !== 'openapi') await assertFree(toolbox, name, join(workdir, files[0]!.path));
     const shorten = (path: string): string => spellOut(relative(cwd, join(workdir, path)));
+    const created = files.map(({ path }) => path);
     if (dryRun) {
-      const created = files.map(({ path }) => path);
       const text = created.map((path) => `  create   ${shorten(path)}\n`).join('');
       return report(call, { dryRun: true, name, workdir, created }, text);
     }
@@ -62,7 +61,6 @@ export const newTool: Verb = {
     // Like wield init (CLI-5).
     if (!insideCall && !wasTrusted && (await mayTrust(call, found))) await trust.trust(workdir, new Date(world.now()));
     const isTrusted = trust.isTrusted(workdir);
-    const created = files.map(({ path }) => path);
     if (json) return printJson(terminal, { ok: true, name, workdir, created, trusted: isTrusted });
     for (const path of created) terminal.out(`  created  ${shorten(path)}\n`);
     if (isMarked(name, kind))
@@ -108,8 +106,11 @@ async function documentFiles({ cwd, flags }: VerbCall, name: string, workdir: st
 // All or nothing: what exists is not changed.
 function assertNew(workdir: string, files: readonly NewFile[]): void {
   const existing = files.find(({ path }) => existsSync(join(workdir, path)));
-  if (existing !== undefined)
-    throw new ToolError('conflict', `${existing.path} exists`, { hint: 'choose another name, or remove it first' });
+  if (existing !== undefined) throw exists(existing.path);
+}
+
+function exists(path: string): ToolError {
+  return new ToolError('conflict', `${path} exists`, { hint: 'choose another name, or remove it first' });
 }
 
 // A tool that another one precedes could not be called.
@@ -127,16 +128,11 @@ function writeAll(workdir: string, files: readonly NewFile[]): void {
   try {
     for (const { path, text, mode } of files) {
       const file = join(workdir, path);
-      makeDirectory(dirname(file), 0o777);
-      writeFileSync(file, text, { flag: 'wx' });
+      if (!createFile(file, text, mode)) throw exists(path);
       made.push(file);
-      // Not in writeFileSync, where the umask would apply.
-      chmodSync(file, mode);
     }
   } catch (error) {
     for (const file of made) removeFile(file);
-    throw new ToolError('io', `cannot write ${workdir}/.agents: ${systemReason(error)}`, {
-      hint: 'check the permissions of the directory',
-    });
+    throw error;
   }
 }
