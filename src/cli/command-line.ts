@@ -6,7 +6,7 @@ import { kindOfOwnFlag } from '../commands/parameters.js';
 import { sanitize } from '../core/text.js';
 import { printHelp } from './print.js';
 import {
-  checkChoices,
+  checkValues,
   flagOfLetter,
   formatVerbHelp,
   kindOfFlag,
@@ -61,7 +61,7 @@ export function parseVerbArguments(verb: Verb, before: readonly Argument[], argv
     positionals,
     rest,
   };
-  checkChoices(verb.flags, verbArguments);
+  checkValues(verb.flags, verbArguments);
   return verbArguments;
 }
 

@@ -15,6 +15,8 @@ export interface FlagHelp {
   readonly short?: string;
   /** The accepted values, if they are a fixed set. */
   readonly choices?: readonly string[];
+  /** The accepted whole numbers, and the hint for others. */
+  readonly range?: readonly [least: number, most: number, hint: string];
   /** What the value names, if it can be completed. */
   readonly names?: 'profile' | 'format';
   readonly description: string;
@@ -31,7 +33,7 @@ export const toggle = (description: string, short?: string): FlagHelp => ({
 export function option(
   value: string,
   description: string,
-  more?: Pick<FlagHelp, 'short' | 'choices' | 'names'>,
+  more?: Pick<FlagHelp, 'short' | 'choices' | 'range' | 'names'>,
 ): FlagHelp {
   return { kind: 'value', value, description, ...more };
 }
@@ -140,13 +142,25 @@ export function unknownChoice(what: string, value: string, choices: readonly str
   return usageError(`unknown ${what} "${quoteOutside(value, 40)}"`, hint);
 }
 
-/** Checks the values of flags that accept a fixed set. Throws `usage`. */
-export function checkChoices(flags: Readonly<Record<string, FlagHelp>>, { repeated }: VerbArguments): void {
-  for (const [name, { choices }] of Object.entries(flags)) {
-    if (choices === undefined) continue;
-    const odd = repeated(name).find((value) => !choices.includes(value));
-    if (odd !== undefined) throw unknownChoice(`value of --${name}:`, odd, choices, `--${name}`);
+/** Checks the values of flags that accept a fixed set, or a number. Throws `usage`. */
+export function checkValues(flags: Readonly<Record<string, FlagHelp>>, { repeated }: VerbArguments): void {
+  for (const [name, { choices, range }] of Object.entries(flags)) {
+    const odd = choices && repeated(name).find((value) => !choices.includes(value));
+    if (odd !== undefined) throw unknownChoice(`value of --${name}:`, odd, choices!, `--${name}`);
+    if (range === undefined) continue;
+    const [least, most, hint] = range;
+    const isIn = (text: string): boolean => /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most;
+    const wrong = repeated(name).find((value) => !isIn(value));
+    if (wrong === undefined) continue;
+    const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`;
+    throw usageError(`--${name} "${quoteOutside(wrong, 40)}" is not a whole number from ${least}${upTo}`, hint);
   }
+}
+
+/** Returns the value of a flag with a `range`. */
+export function numberOf({ flags }: Pick<VerbArguments, 'flags'>, name: string): number | undefined {
+  const value = flags.get(name);
+  return value === undefined ? undefined : Number(value);
 }
 
 export function formatVerbHelp(verb: Verb): string {

@@ -10,7 +10,7 @@ import { compareText, count, formatDuration, quoteOutside } from '../../core/tex
 import { FLEET, usesFleet } from '../fleet.js';
 import { printJson, printJsonLine } from '../print.js';
 import { printTable } from '../table.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { numberOf, option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 type Filter = (record: AuditRecord) => boolean;
 
@@ -39,7 +39,7 @@ export const audit: Verb = {
     session: option('ID', 'Only calls of this session, by the start of its id'),
     denied: toggle('Only refused calls'),
     since: option('TIME', 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00'),
-    limit: option('NUMBER', 'Show only the newest NUMBER calls'),
+    limit: option('NUMBER', 'Show only the newest NUMBER calls', { range: [1, 999_999_999, 'for example --limit 20'] }),
     follow: toggle('Print new calls as they are made'),
     stats: toggle('Calls, refusals, durations and tokens by tool and user, instead of the calls'),
     verify: toggle('Verify that no line was changed; wield audit --verify --help'),
@@ -66,7 +66,7 @@ export const audit: Verb = {
       return reader.skipped();
     };
     if (flags.has('stats')) return showStats(call, read);
-    const limit = toLimit(flags.get('limit')) ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
+    const limit = numberOf(call, 'limit') ?? (json ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT);
     const records = createNewest<AuditRecord>(limit);
     let found = 0;
     const skipped = await read((record) => {
@@ -193,13 +193,6 @@ function parseSince(text: string, now: number): number {
     `--since "${quoteOutside(text, 40)}" is not a time`,
     'write a duration such as 30m, 12h, 1d or 2w, or a date such as 2026-11-15 or 2026-11-15T09:00',
   );
-}
-
-function toLimit(value: string | true | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const limit = /^\d{1,9}$/.test(String(value)) ? Number(value) : 0;
-  if (limit > 0) return limit;
-  throw usageError(`--limit "${quoteOutside(String(value), 40)}" is not a positive number`, 'for example --limit 20');
 }
 
 type Named = [string, CallStats];

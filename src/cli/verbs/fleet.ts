@@ -6,11 +6,10 @@ import type { FleetStatus } from '../../fleet/status.js';
 import { ASKS, confirm } from '../consent.js';
 import { FLEET, readFleet } from '../fleet.js';
 import { report } from '../print.js';
-import { option, required, toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
+import { numberOf, option, required, toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const ACTIONS = ['status', 'key'];
 const ROTATE_HOURS = 1;
-const MAX_HOURS = 1000;
 
 export const fleet: Verb = {
   name: 'fleet',
@@ -21,7 +20,9 @@ export const fleet: Verb = {
     fleet: FLEET,
     ...ASKS,
     rotate: toggle('With key: replace the key, with time to copy the new one'),
-    hours: option('N', `With --rotate: when the new key is used (default ${ROTATE_HOURS})`),
+    hours: option('N', `With --rotate: when the new key is used (default ${ROTATE_HOURS})`, {
+      range: [0, 1000, 'wield fleet key --rotate --hours 24'],
+    }),
   },
   positionals: 1,
   completes: ACTIONS,
@@ -67,21 +68,19 @@ async function createKey(call: VerbCall): Promise<number> {
 
 // FLT-86
 async function rotateKey(call: VerbCall): Promise<number> {
-  const { toolbox, flags, env, dryRun } = call;
+  const { toolbox, env, dryRun } = call;
   const { rotateKeyFile, fleetKeyFile } = await import('../../fleet/key.js');
   const { wieldHome, insideCall, world } = toolbox().machine;
   if (!dryRun) assertPerson(insideCall, 'changing the key of a fleet');
   if (env.WIELD_FLEET_KEY)
     throw usageError('the key is in WIELD_FLEET_KEY, not in a file', 'write it into fleet.key of the wield home first');
-  const text = String(flags.get('hours') ?? ROTATE_HOURS);
-  if (!/^\d{1,4}$/.test(text) || Number(text) > MAX_HOURS)
-    throw usageError(`--hours must be a number from 0 to ${MAX_HOURS}`, 'wield fleet key --rotate --hours 24');
+  const hours = numberOf(call, 'hours') ?? ROTATE_HOURS;
   const key = fleetKeyFile(wieldHome);
-  const delay = count(Number(text), 'hour');
+  const delay = count(hours, 'hour');
   if (dryRun)
     return report(call, { dryRun, file: key }, `would rotate  ${key}\n  the new key would be used after ${delay}\n`);
   if (!(await confirm(call, `Add a new key to ${key}, used after ${delay}?`, key))) return 0;
-  const { file, from, until } = await rotateKeyFile(wieldHome, world.now(), Number(text));
+  const { file, from, until } = await rotateKeyFile(wieldHome, world.now(), hours);
   return report(
     call,
     { file, from, until },

@@ -1,7 +1,7 @@
 // `wield mcp`: manages upstream MCP servers.
 
 import { quoteOutside } from '../../core/text.js';
-import { COMMON_FLAGS, checkChoices, type FlagHelp, unknownChoice, usageError, type Verb } from '../verb.js';
+import { COMMON_FLAGS, checkValues, type FlagHelp, unknownChoice, usageError, type Verb } from '../verb.js';
 import { accept } from './mcp/accept.js';
 import { add } from './mcp/add.js';
 import { importServers } from './mcp/import.js';
@@ -48,7 +48,7 @@ export const mcp: Verb = {
       const isStray = rest.length > 1;
       throw usageError(`wield mcp ${name} has no flag --${flag}`, isStray ? STRAY_FLAG : hint);
     }
-    checkChoices(action.flags, call);
+    checkValues(action.flags, call);
     if (rest.length > action.positionals) {
       const odd = quoteOutside(rest[action.positionals]!, 60);
       throw usageError(`unexpected argument "${odd}"`, hint);
@@ -57,13 +57,13 @@ export const mcp: Verb = {
   },
 };
 
-// Merges the flags of all actions; different descriptions of a flag are joined. Choices are checked by the action.
+// Merges the flags of all actions; different descriptions of a flag are joined. Values are checked by the action.
 function joinFlags(): Record<string, FlagHelp> {
   const joined: Record<string, FlagHelp> = {};
   for (const { flags } of actions) {
     for (const [name, flag] of Object.entries(flags)) {
       const known = joined[name];
-      if (known === undefined) joined[name] = { ...flag, choices: undefined };
+      if (known === undefined) joined[name] = { ...flag, choices: undefined, range: undefined };
       else if (!known.description.includes(flag.description))
         joined[name] = { ...known, description: `${known.description}. ${flag.description}` };
     }

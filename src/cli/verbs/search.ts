@@ -2,11 +2,12 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { CALLERS } from '../../core/caller.js';
 import type { FoundItem } from '../../install/inventory.js';
 import { printJson } from '../print.js';
 import { oneLine, printTable } from '../table.js';
 import { describeEmpty, findUnanswered, printUnanswered } from '../unanswered.js';
-import { option, usageError, type Verb } from '../verb.js';
+import { numberOf, option, type Verb } from '../verb.js';
 
 const DEFAULT_LIMIT = 10;
 
@@ -15,20 +16,22 @@ export const search: Verb = {
   usage: 'search [words] [--limit 10] [--json]',
   summary: 'Search tools and items by name and description, best match first. Without words it lists everything.',
   examples: ['wield search publish the site', 'wield search deploy --json'],
-  flags: { limit: option('NUMBER', 'Maximum number of results') },
+  flags: {
+    limit: option('NUMBER', 'Maximum number of results', {
+      range: [1, Number.MAX_SAFE_INTEGER, 'for example --limit 10'],
+    }),
+  },
   positionals: Number.POSITIVE_INFINITY,
-  async run({ terminal, flags, positionals, json, toolbox }) {
+  async run(call) {
+    const { terminal, positionals, json, toolbox } = call;
     const query = positionals.join(' ');
     const everything = query.trim() === '';
-    const limit = Number(flags.get('limit') ?? (everything ? Number.MAX_SAFE_INTEGER : DEFAULT_LIMIT));
-    if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw usageError('--limit must be a positive integer', 'for example --limit 10');
-    }
+    const limit = numberOf(call, 'limit') ?? (everything ? Number.MAX_SAFE_INTEGER : DEFAULT_LIMIT);
     const box = toolbox();
     const { wieldHome } = box.machine;
     const hits = everything
       ? (await box.list()).slice(0, limit)
-      : await box.search(query, limit, { caller: { kind: 'person', door: 'cli' } });
+      : await box.search(query, limit, { caller: CALLERS.user });
     const unanswered = findUnanswered(box);
     const isFile = (name: string): boolean => existsSync(join(wieldHome, name));
     const found = ['sources.json', 'installed.json'].some(isFile)

@@ -6,7 +6,7 @@ import { printJson } from '../print.js';
 import { MODE, openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { SENT } from '../sent.js';
 import { printTable } from '../table.js';
-import { option, usageError, type Verb } from '../verb.js';
+import { numberOf, option, type Verb } from '../verb.js';
 
 export const tokens: Verb = {
   name: 'list --tokens',
@@ -23,16 +23,18 @@ export const tokens: Verb = {
     adapter: option('ADAPTER', `Count what this adapter sends: ${Object.keys(SENT).join(', ')}; mcp by default`, {
       choices: Object.keys(SENT),
     }),
-    max: option('N', 'Exit with 1 if the tools cost more'),
+    max: option('N', 'Exit with 1 if the tools cost more', {
+      range: [0, Number.MAX_SAFE_INTEGER, 'for example --max 4000'],
+    }),
   },
   positionals: 0,
   async run(call) {
     const { terminal, flags, json } = call;
     const adapter = String(flags.get('adapter') ?? 'mcp');
-    const most = readMax(flags.get('max'));
+    const most = numberOf(call, 'max');
     const toolbox = openProfile(call);
     const tools = await countTokens(toolbox, adapter);
-    if (flags.has('profile')) await warnOfProfile(call, toolbox);
+    await warnOfProfile(call, toolbox);
     const total = tools.reduce((sum, tool) => sum + tool.tokens, 0);
     const isOver = most !== undefined && total > most;
     if (json) printJson(terminal, { ok: !isOver, adapter, total, tools });
@@ -60,11 +62,4 @@ async function countTokens(toolbox: Toolbox, adapter: string): Promise<readonly 
   return (await SENT[adapter]!(toolbox))
     .map(({ tool, server, tokens }): CountedTool => ({ name: tool, server, tokens }))
     .sort((a, b) => b.tokens - a.tokens || compareText(a.name, b.name));
-}
-
-function readMax(given: string | true | undefined): number | undefined {
-  if (given === undefined) return undefined;
-  const most = Number(given);
-  if (Number.isSafeInteger(most) && most >= 0) return most;
-  throw usageError(`--max "${String(given)}" must be a whole number`, 'for example --max 4000');
 }

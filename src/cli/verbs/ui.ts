@@ -2,10 +2,10 @@
 
 import { untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
-import { quoteOutside, spellOut } from '../../core/text.js';
+import { spellOut } from '../../core/text.js';
 import { openPage } from '../page.js';
 import { printJson } from '../print.js';
-import { option, toggle, usageError, type Verb } from '../verb.js';
+import { numberOf, option, toggle, type Verb } from '../verb.js';
 
 export const ui: Verb = {
   name: 'ui',
@@ -13,14 +13,16 @@ export const ui: Verb = {
   summary: 'Show the tools, calls and approvals of this workdir on a page in your browser.',
   examples: ['wield ui --open', 'wield ui --port 7080', 'wield ui --json'],
   flags: {
-    port: option('N', 'The port on 127.0.0.1; any free one by default'),
+    port: option('N', 'The port on 127.0.0.1; any free one by default', {
+      range: [0, 65_535, 'for example --port 7080; the page is served on 127.0.0.1 only'],
+    }),
     open: toggle('Open the page in the browser'),
   },
   positionals: 0,
   runsUntilStopped: true,
   async run(call) {
     const { terminal, flags, json, signal } = call;
-    const port = readPort(flags.get('port'));
+    const port = numberOf(call, 'port') ?? 0;
     const toolbox = call.toolbox({ guard: true, upstreamPatienceMs: 2000 });
     assertPerson(toolbox.machine.insideCall, 'opening the page');
     const page = await openPage(call, toolbox, port);
@@ -37,13 +39,3 @@ export const ui: Verb = {
     return 0;
   },
 };
-
-function readPort(given: string | true | undefined): number {
-  if (given === undefined) return 0;
-  const port = /^\d{1,5}$/.test(String(given)) ? Number(given) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw usageError(
-    `--port "${quoteOutside(String(given), 40)}" is not a port number`,
-    'for example --port 7080; the page is served on 127.0.0.1 only',
-  );
-}

@@ -15,10 +15,9 @@ import { openProfile, PROFILE } from '../profile.js';
 import { isConfigured, reportReloads } from '../reload.js';
 import { describeDistrust } from '../runnable.js';
 import { openTokens } from '../tokens.js';
-import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
+import { numberOf, option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const CONCURRENCY = 16;
-const MAX_CONCURRENCY = 1000;
 
 export const worker: Verb = {
   name: 'worker',
@@ -32,7 +31,9 @@ export const worker: Verb = {
   flags: {
     fleet: FLEET,
     tags: option('TAG,…', 'Also run tools that need a worker with one of these tags'),
-    concurrency: option('N', `Calls at the same time, per tag (default ${CONCURRENCY})`),
+    concurrency: option('N', `Calls at the same time, per tag (default ${CONCURRENCY})`, {
+      range: [1, 1000, '--concurrency 16'],
+    }),
     health: option('[HOST:]PORT', 'Answer probes at /healthz and /readyz; the default host is 127.0.0.1'),
     metrics: option('[HOST:]PORT', 'Numbers for Prometheus at /metrics; the default host is 127.0.0.1'),
     'token-file': option('FILE', 'Require a bearer token of this file for them (or set WIELD_TOKEN)'),
@@ -43,7 +44,7 @@ export const worker: Verb = {
   runsUntilStopped: true,
   async run(call) {
     const tags = readTags(call);
-    const concurrency = readConcurrency(call);
+    const concurrency = numberOf(call, 'concurrency') ?? CONCURRENCY;
     const health = call.flags.get('health');
     const address = health === undefined ? undefined : parseAddress('health', String(health));
     const metrics = readMetricsAccess(call);
@@ -112,14 +113,4 @@ function readTags({ flags }: VerbCall): readonly string[] {
   if (bad !== undefined)
     throw usageError(`--tags: "${quoteOutside(bad, 40)}" is not a tag`, `write each as a ${TAG_FORM}`);
   return [...new Set(words)];
-}
-
-function readConcurrency({ flags }: VerbCall): number {
-  const text = String(flags.get('concurrency') ?? CONCURRENCY);
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= 1 && number <= MAX_CONCURRENCY) return number;
-  throw usageError(
-    `--concurrency "${quoteOutside(text, 40)}" is not a number from 1 to ${MAX_CONCURRENCY}`,
-    '--concurrency 16',
-  );
 }

@@ -62,6 +62,20 @@ describe('values of flags', () => {
     });
   }
 
+  for (const [args, range] of [
+    [['audit', '--limit', '0'], '--limit "0" is not a whole number from 1 to 999999999'],
+    [['search', 'x', '--limit', 'ten'], '--limit "ten" is not a whole number from 1'],
+    [['worker', '--concurrency=1e3'], '--concurrency "1e3" is not a whole number from 1 to 1000'],
+    [['list', '--tokens', '--max', '-1'], '--max "-1" is not a whole number from 0'],
+    [['ui', '--port', '65536'], '--port "65536" is not a whole number from 0 to 65535'],
+    [['mcp', 'login', 'x', '--port', '0'], '--port "0" is not a whole number from 1 to 65535'],
+  ] as const)
+    spec('CLI-26', `wield ${args.join(' ')} names the range`, async () => {
+      const run = await wield(createWorkspace(), args);
+      expect([run.status, run.stdout]).toEqual([2, '']);
+      expect(run.stderr).toContain(`error  ${range}\n`);
+    });
+
   finding.thorough('N4 CLI-26', 'every value flag with alternatives in its description declares them', async () => {
     const declared: string[] = [];
     for (const { load, modes } of VERBS)

@@ -9,14 +9,14 @@ import { toLoginDirectory } from '../../../upstream/login/user.js';
 import { ASKS } from '../../consent.js';
 import { report } from '../../print.js';
 import { readLine } from '../../terminal.js';
-import { option, toggle, usageError, type VerbCall } from '../../verb.js';
+import { numberOf, option, toggle, usageError, type VerbCall } from '../../verb.js';
 import { findAddressed, type McpAction } from './server.js';
 
 const FLAGS: McpAction['flags'] = {
   'no-browser': toggle('With login: print the URL without opening it'),
   timeout: option('TIME', 'With login: how long to wait (5m)'),
   scope: option('WORDS', 'With login: the OAuth scopes to request'),
-  port: option('N', 'With login: the local port of the redirect'),
+  port: option('N', 'With login: the local port of the redirect', { range: [1, 65_535, 'for example --port 8976'] }),
   // Does not ask: the server does, in the browser (CLI-31).
   ...ASKS,
 };
@@ -40,7 +40,7 @@ export async function loginTo(call: VerbCall, server: HttpServer): Promise<numbe
   const { world, insideCall } = toolbox.machine;
   assertPerson(insideCall, 'logging in');
   const timeoutMs = readTimeout(flags.get('timeout'));
-  const [scope, port] = [flags.get('scope'), readPort(flags.get('port'))];
+  const [scope, port] = [flags.get('scope'), numberOf(call, 'port')];
   const { openBrowser } = await import('../../../upstream/login/open-browser.js');
   const facts = await logIn(toolbox, server, {
     timeoutMs,
@@ -99,13 +99,6 @@ function readTimeout(flag: string | true | undefined): number {
   const timeoutMs = parseDuration(typeof flag === 'string' ? flag : '5m');
   if (timeoutMs !== undefined) return timeoutMs;
   throw usageError('--timeout is not a duration', 'for example --timeout 5m');
-}
-
-function readPort(flag: string | true | undefined): number | undefined {
-  if (flag === undefined) return undefined;
-  const port = Number(flag);
-  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
-  throw usageError('--port is not a port number', 'for example --port 8976');
 }
 
 export const logout: McpAction = {
