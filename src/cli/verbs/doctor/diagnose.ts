@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { toToolError } from '../../../core/error.js';
 import { formatPosition, type Problem, problemOf } from '../../../core/problem.js';
+import type { Settings } from '../../../core/settings.js';
+import type { World } from '../../../core/snapshot.js';
 import { count, formatDuration, quoteOutside, quoteWord } from '../../../core/text.js';
 import type { NodeToolbox } from '../../../node.js';
 import {
@@ -20,7 +22,7 @@ import { findRemovedLinks } from '../../../process/sandbox/secrets.js';
 import { readVersion } from '../../../process/sandbox/try-launcher.js';
 import { findMarker } from '../../../process/tool-mark.js';
 import type { HealthCheck } from '../../../ui/api.js';
-import { findObstacle } from '../../../upstream/broker/address.js';
+import { type BrokerOptions, findObstacle } from '../../../upstream/broker/address.js';
 import { findRefusal } from '../../../upstream/broker/admin.js';
 import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
 import { commandProblems } from '../../commands.js';
@@ -54,32 +56,25 @@ export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<stri
   ];
   const failed: Problem[] = [];
   // A check that fails is a problem; the others are still made (CLI-14).
-  const attempt = async <T>(check: () => T[] | Promise<T[]>): Promise<T[]> => {
-    try {
-      return await check();
-    } catch (thrown) {
-      const { code, message, hint = '', data } = toToolError(thrown);
-      if (code === 'internal') throw thrown;
-      failed.push({ severity: 'error', path: String(data?.path ?? toolbox.machine.wieldHome), message, hint });
-      return [];
+  const attempt = async <T>(checks: readonly ((toolbox: NodeToolbox) => readonly T[] | Promise<readonly T[]>)[]) => {
+    const found: T[] = [];
+    for (const check of checks) {
+      try {
+        found.push(...(await check(toolbox)));
+      } catch (thrown) {
+        const { code, message, hint = '', data } = toToolError(thrown);
+        if (code === 'internal') throw thrown;
+        failed.push({ severity: 'error', path: String(data?.path ?? toolbox.machine.wieldHome), message, hint });
+      }
     }
+    return found;
   };
-  const machine = await attempt(() => checkMachine(toolbox));
-  const network = await attempt(() => checkNetwork(toolbox));
-  const secrets = await attempt(() => checkSecrets(toolbox));
-  const telemetry = await attempt(() => checkTelemetry(toolbox));
-  const checks = [
-    async () => [...(await toolbox.catalog.problems())],
-    () => auditProblems(toolbox),
-    () => interpreterProblems(toolbox),
-    () => trustProblems(toolbox),
-    () => approvalProblems(toolbox),
-    () => installProblems(toolbox),
-    () => serverProblems(toolbox),
-    () => linkProblems(toolbox),
-  ];
-  const found: Problem[] = [];
-  for (const check of checks) found.push(...(await attempt<Problem>(check)));
+  const facts = await attempt([checkMachine, checkNetwork, checkSecrets, checkTelemetry]);
+  const found = await attempt([
+    ({ catalog }) => catalog.problems(),
+    ...[auditProblems, interpreterProblems, trustProblems, approvalProblems],
+    ...[installProblems, serverProblems, linkProblems],
+  ]);
   const all = [...found, ...failed, ...ofSurvey];
   const problems = all.filter((problem) => problem.severity === 'error');
   const warnings = all.filter((problem) => problem.severity === 'warning');
@@ -93,11 +88,8 @@ export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<stri
   const { workdir } = toolbox.workspace;
   return {
     checks: [
-      ...machine,
-      ...network,
-      ...secrets,
-      ...telemetry,
-      { level: 'ok', about: 'tools', message: `${count(tools.length, 'tool')} in ${shortPath(workdir, toolbox)}` },
+      ...facts,
+      toCheck('ok', 'tools', `${count(tools.length, 'tool')} in ${shortPath(workdir, toolbox)}`),
       ...requirements.checks,
       ...warnings.map(show('warning')),
       ...problems.map(show('problem')),
@@ -112,75 +104,66 @@ const ONLINE_ONLY =
   'only profiles with network = true are enforced; read-only, workdir and no-network need bubblewrap, since it cannot separate the network';
 
 async function checkMachine(toolbox: NodeToolbox): Promise<HealthCheck[]> {
-  const {
-    machine: { world, wieldHome },
-    state: { configuration },
-    workspace: { trusted, workdir },
-  } = toolbox;
-  const path = searchPath(world);
-  const checks: HealthCheck[] = [{ level: 'ok', about: 'node', message: process.versions.node }];
-  const git = findProgram('git', path);
-  checks.push(
-    git === undefined
-      ? { level: 'absent', about: 'git', message: 'not installed (needed for git sources)' }
-      : { level: 'ok', about: 'git', message: (await readVersion(git, world)) ?? git },
-  );
-  for (const { backend, version, fault, remedy, network } of await probeBackends(world, wieldHome, workdir, {
-    isFresh: true,
-  })) {
-    const enforced = `all sandbox profiles ${backend === 'bubblewrap' ? '' : 'without a list of hosts '}are enforced`;
-    const message = fault ?? `${version ?? 'works'}: ${network === null ? ONLINE_ONLY : enforced}`;
-    checks.push({ level: fault === null ? 'ok' : 'absent', about: backend, message, hint: remedy ?? undefined });
-  }
-  const { limits } = configuration().settings;
+  const { machine, state, workspace } = toolbox;
+  const { world, wieldHome } = machine;
+  const { trusted, workdir } = workspace;
+  const git = findProgram('git', searchPath(world));
+  const found = git && ((await readVersion(git, world)) ?? git);
+  const backends = await probeBackends(world, wieldHome, workdir, { isFresh: true });
+  return [
+    toCheck('ok', 'node', process.versions.node),
+    found === undefined
+      ? toCheck('absent', 'git', 'not installed (needed for git sources)')
+      : toCheck('ok', 'git', found),
+    ...backends.map(({ backend, version, fault, remedy, network }) => {
+      const enforced = `all sandbox profiles ${backend === 'bubblewrap' ? '' : 'without a list of hosts '}are enforced`;
+      const message = fault ?? `${version ?? 'works'}: ${network === null ? ONLINE_ONLY : enforced}`;
+      return toCheck(fault === null ? 'ok' : 'absent', backend, message, remedy ?? undefined);
+    }),
+    checkLimits(state.configuration().settings.limits, world, workdir),
+    ...checkConsent(world),
+    await checkBroker(state.snapshot().settings.broker, { wieldHome, world, version: readOwnVersion() }),
+    toCheck(
+      'ok',
+      'trust',
+      trusted ? 'this workspace is trusted' : `${describeDistrust(toolbox)}: models cannot call its tools`,
+    ),
+  ];
+}
+
+function checkLimits(limits: Settings['limits'], world: World, workdir: string): HealthCheck {
   const set = SYSTEM_LIMITS.filter((name) => limits[name] !== undefined);
-  const limiter = findLimiter(world.platform, pathOutside(workdir, world));
+  if (set.length === 0) return toCheck('ok', 'limits', 'time and output only');
+  const names = set.join(', ');
+  const { platform } = world;
+  if (findLimiter(platform, pathOutside(workdir, world)) !== undefined)
+    return toCheck('ok', 'limits', `enforced: ${names}`);
+  const [why, hint] =
+    platform === 'linux'
+      ? ['prlimit not found', 'install util-linux']
+      : ['only Linux has them', 'remove them from limits, or run wield on Linux'];
+  return toCheck('warning', 'limits', `${names} configured but not enforced: ${why}`, hint);
+}
+
+function checkConsent(world: World): HealthCheck[] {
   const isLinux = world.platform === 'linux';
-  checks.push(
-    set.length > 0 && limiter === undefined
-      ? {
-          level: 'warning',
-          about: 'limits',
-          message: `${set.join(', ')} configured but not enforced: ${isLinux ? 'prlimit not found' : 'only Linux has them'}`,
-          hint: isLinux ? 'install util-linux' : 'remove them from limits, or run wield on Linux',
-        }
-      : {
-          level: 'ok',
-          about: 'limits',
-          message: set.length === 0 ? 'time and output only' : `enforced: ${set.join(', ')}`,
-        },
-  );
-  if (isLinux && !showsProcesses())
-    checks.push({
-      level: 'warning',
-      about: 'consent',
-      message: '/proc is not mounted, so nobody can be told from a tool: trust and approvals given here do not count',
-      hint: 'mount it: mount -t proc proc /proc',
-    });
-  else if (findMarker(world) === undefined)
-    checks.push({
-      level: 'absent',
-      about: 'consent',
-      message: `processes of tools are recognised by their environment${isLinux ? ' and ancestors only: prlimit not found' : ' only'}`,
-      hint: isLinux ? 'install util-linux' : undefined,
-    });
-  const { broker } = toolbox.state.snapshot().settings;
-  const options = { wieldHome, world, version: readOwnVersion() };
-  const obstacle = findObstacle(broker, options);
-  const refusal = obstacle === undefined ? await findRefusal(options) : undefined;
-  const cause = obstacle ?? refusal;
-  checks.push({
-    level: refusal !== undefined ? 'warning' : cause === undefined ? 'ok' : 'absent',
-    about: 'broker',
-    message: cause === undefined ? 'all sessions share local servers' : `each session starts its own servers: ${cause}`,
-    hint: refusal === undefined ? undefined : 'run: wield mcp stop',
-  });
-  checks.push({
-    level: 'ok',
-    about: 'trust',
-    message: trusted ? 'this workspace is trusted' : `${describeDistrust(toolbox)}: models cannot call its tools`,
-  });
-  return checks;
+  if (isLinux && !showsProcesses()) {
+    const message =
+      '/proc is not mounted, so nobody can be told from a tool: trust and approvals given here do not count';
+    return [toCheck('warning', 'consent', message, 'mount it: mount -t proc proc /proc')];
+  }
+  if (findMarker(world) !== undefined) return [];
+  const by = isLinux ? ' and ancestors only: prlimit not found' : ' only';
+  const message = `processes of tools are recognised by their environment${by}`;
+  return [toCheck('absent', 'consent', message, isLinux ? 'install util-linux' : undefined)];
+}
+
+async function checkBroker(setting: boolean | undefined, options: BrokerOptions): Promise<HealthCheck> {
+  const obstacle = findObstacle(setting, options);
+  if (obstacle !== undefined) return toCheck('absent', 'broker', `each session starts its own servers: ${obstacle}`);
+  const refusal = await findRefusal(options);
+  if (refusal === undefined) return toCheck('ok', 'broker', 'all sessions share local servers');
+  return toCheck('warning', 'broker', `each session starts its own servers: ${refusal}`, 'run: wield mcp stop');
 }
 
 function auditProblems({ state: { audit } }: NodeToolbox): Problem[] {
@@ -275,6 +258,10 @@ async function installProblems(toolbox: NodeToolbox): Promise<Problem[]> {
   if (!['sources.json', 'installed.json'].some(isFile)) return [];
   const { findInstallProblems } = await import('../../../install/compare.js');
   return findInstallProblems(toolbox);
+}
+
+function toCheck(level: HealthCheck['level'], about: string, message: string, hint?: string): HealthCheck {
+  return { level, about, message, hint };
 }
 
 function warn(path: string, message: string, hint: string): Problem {
