@@ -32,7 +32,7 @@ import {
 } from '../clients.js';
 import { ASKS, confirm, printDiff, toShownDiff } from '../consent.js';
 import { findOwnCommand, OWN_NAME } from '../own-command.js';
-import { printJson, shortPath } from '../print.js';
+import { printJson, report, shortPath } from '../print.js';
 import { MODE, openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
@@ -68,7 +68,7 @@ export const connect: Verb = {
     const environment = findClientEnvironment(toolbox);
     if (id === undefined) return listClients(call, environment);
     const client = findClient(id, 'wield connect');
-    if (call.flags.has('profile')) await warnOfProfile(call, toolbox);
+    await warnOfProfile(call, toolbox);
     const name = checkServerName(String(call.flags.get('name') ?? 'wield'));
     const file = findScoped(client, environment, call, name);
     const server = findServer(call, client, file, name, environment);
@@ -86,7 +86,7 @@ interface ConnectTask {
   readonly toolbox: NodeToolbox;
   readonly environment: ClientEnvironment;
   readonly undo: boolean;
-  readonly server: ReturnType<typeof findServer>;
+  readonly server: Server;
   readonly store: RecordStore;
 }
 
@@ -139,7 +139,7 @@ function printConnected(
   { terminal }: VerbCall,
   client: Client,
   scope: Scope,
-  { name, command, temporary }: ReturnType<typeof findServer>,
+  { name, command, temporary }: Server,
   { state: { trust: trustStore }, workspace: { workdir } }: NodeToolbox,
 ): void {
   const flags = `${scope === 'user' ? ' --scope user' : ''}${name === 'wield' ? '' : ` --name ${name}`}`;
@@ -186,11 +186,7 @@ function findScoped(client: Client, environment: ClientEnvironment, call: VerbCa
   );
 }
 
-function hasEntry(client: Client, { path, tables }: ClientFile, name: string): boolean {
-  // An unreadable file is reported when it is written.
-  const document = orNothing(() => readConfig(path, client.form).document);
-  return valueAt(document, [...tables(document)[0]!, name]) !== undefined;
-}
+type Server = ReturnType<typeof findServer>;
 
 function findServer(
   { terminal, flags }: VerbCall,
@@ -206,25 +202,10 @@ function findServer(
   return { ...own, name, args: [...own.args, 'serve', ...view, ...place] };
 }
 
-function print(
-  { terminal, json }: VerbCall,
-  client: Client,
-  file: ClientFile,
-  server: ReturnType<typeof findServer>,
-): number {
-  const path = [...file.tables({})[0]!, server.name];
-  const snippet = client.form.set('', path, client.toEntry(server), '\n');
-  if (json)
-    printJson(terminal, {
-      ok: true,
-      client: client.id,
-      scope: file.scope,
-      file: file.path,
-      name: server.name,
-      snippet,
-    });
-  else terminal.out(snippet);
-  return 0;
+function print(call: VerbCall, client: Client, { path: file, scope, tables }: ClientFile, server: Server): number {
+  const { name } = server;
+  const snippet = client.form.set('', [...tables({})[0]!, name], client.toEntry(server), '\n');
+  return report(call, { client: client.id, scope, file, name, snippet }, snippet);
 }
 
 function listClients({ terminal, json }: VerbCall, environment: ClientEnvironment): number {
@@ -254,15 +235,21 @@ function listClients({ terminal, json }: VerbCall, environment: ClientEnvironmen
   return 0;
 }
 
-function isConnected(client: Client, { path, tables }: ClientFile): boolean {
-  try {
-    const { document } = readConfig(path, client.form);
-    return tables(document).some((table) => {
-      const servers = valueAt(document, table);
-      return isRecord(servers) && Object.values(servers).some((entry) => isOwnEntry(client, entry));
-    });
-  } catch {
-    // An unreadable file is reported when it is written.
-    return false;
-  }
+// An unreadable file is reported when it is written.
+function readDocument(client: Client, { path }: ClientFile): unknown {
+  return orNothing(() => readConfig(path, client.form).document);
+}
+
+function hasEntry(client: Client, file: ClientFile, name: string): boolean {
+  const document = readDocument(client, file);
+  return valueAt(document, [...file.tables(document)[0]!, name]) !== undefined;
+}
+
+function isConnected(client: Client, file: ClientFile): boolean {
+  const document = readDocument(client, file);
+  const entries = file.tables(document).flatMap((table) => {
+    const servers = valueAt(document, table);
+    return isRecord(servers) ? Object.values(servers) : [];
+  });
+  return entries.some((entry) => orNothing(() => isOwnEntry(client, entry)) === true);
 }

@@ -78,7 +78,9 @@ export const importServers: McpAction = {
     }
     const left = plan.written.length === 0 ? '  nothing to import\n' : '  nothing was written\n';
     const text = write ? `  imported  ${count(plan.written.length, 'server')} into ${file}\n` : left;
-    return report(call, { ...toDocument(from, plan), written: write }, text);
+    const { read, destination, servers } = plan;
+    const document = { from, read, file: destination.path, servers: servers.map(toServerJson), written: write };
+    return report(call, document, text);
   },
 };
 
@@ -162,26 +164,9 @@ function quoteWord(word: string): string {
   return /^[\w@%+=:,./~${}-]+$/.test(word) ? word : JSON.stringify(word);
 }
 
-function toDocument(from: string, { read, destination, servers }: ImportPlan) {
-  return { from, read, file: destination.path, servers: servers.map(toServerJson) };
-}
-
-function toServerJson(server: ImportedServer) {
-  const { name, kind, command, args, url, env, headers, variables, secrets, status, notes } = server;
-  return {
-    name,
-    kind,
-    command,
-    args: command === undefined ? undefined : args,
-    url,
-    env,
-    headers,
-    variables,
-    secrets: secrets.map((secret) => secret.name),
-    from: server.from,
-    status,
-    notes,
-  };
+function toServerJson({ entry: _, args, secrets, ...server }: ImportedServer) {
+  const names = secrets.map(({ name }) => name);
+  return { ...server, args: server.command === undefined ? undefined : args, secrets: names };
 }
 
 function listSources(call: VerbCall, environment: ClientEnvironment): number {
