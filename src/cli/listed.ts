@@ -1,6 +1,6 @@
 // What `wield list` shows, and how it is filtered and printed.
 
-import type { Caller } from '../core/caller.js';
+import { CALLERS } from '../core/caller.js';
 import { normalizeTags } from '../core/name.js';
 import { count, didYouMean, quoteOutside, revealHidden } from '../core/text.js';
 import { needsTrust, type Tool } from '../core/tool.js';
@@ -14,11 +14,9 @@ import type { Terminal } from './terminal.js';
 import { describeEmpty, findUnanswered, printUnanswered } from './unanswered.js';
 import { usageError } from './verb.js';
 
-const PERSON: Caller = { kind: 'person', door: 'cli' };
-
 /** Reads everything that any flags of `wield list` show; with `now`, without waiting for servers. */
 export async function readListed(toolbox: NodeToolbox, reserved: ReadonlySet<string>, now = false) {
-  const survey = await toolbox.catalog.survey({ caller: PERSON, now });
+  const survey = await toolbox.catalog.survey({ caller: CALLERS.user, now });
   const { trusted } = toolbox.workspace;
   const { policy } = toolbox.state.snapshot();
   const servers = toolbox.state.upstreams.states();

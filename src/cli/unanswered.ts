@@ -1,7 +1,7 @@
 // Servers whose tools a listing lacks: they are still starting, could not be started, or may not be.
 
 import { anyToolOf } from '../core/any-tool.js';
-import type { Caller } from '../core/caller.js';
+import { CALLERS } from '../core/caller.js';
 import type { UserOf } from '../core/selector-terms.js';
 import { count, spellOut } from '../core/text.js';
 import type { NodeToolbox } from '../node.js';
@@ -12,8 +12,6 @@ import { openLoginPage } from '../upstream/execute/own-login.js';
 import type { LoginPages } from '../upstream/login/pages.js';
 import { findLoginUser, isPerUser } from '../upstream/login/user.js';
 import type { Terminal } from './terminal.js';
-
-const MODEL: Caller = { kind: 'model', door: 'mcp' };
 
 /** A server that did not answer, as `--json` prints it. */
 export interface Unanswered {
@@ -64,7 +62,7 @@ export function toNotices(toolbox: NodeToolbox): string[] {
   if (unanswered.length === 0) return [];
   const rules = toRules(toolbox.state.snapshot());
   return unanswered
-    .filter(({ name }) => findDenial(anyToolOf(name), MODEL, rules) === undefined)
+    .filter(({ name }) => findDenial(anyToolOf(name), CALLERS.mcp, rules) === undefined)
     .map(({ state, name, message }) => (state === 'starting' ? message : `the server ${name} is not available`));
 }
 
@@ -77,7 +75,7 @@ export function toLoginNotices(toolbox: NodeToolbox, loginPages: LoginPages, cal
   const rules = toRules({ policy, now, trusted, workdir, user: caller });
   return upstreams.states().flatMap(({ server, state: is }) => {
     const user = is === 'failed' || is === 'unknown' ? findLoginUser(server, caller) : undefined;
-    if (user === undefined || !isPerUser(server) || findDenial(anyToolOf(server.name), MODEL, rules)) return [];
+    if (user === undefined || !isPerUser(server) || findDenial(anyToolOf(server.name), CALLERS.mcp, rules)) return [];
     const page = openLoginPage(server, user, snapshot, { ...machine, loginPages });
     page?.done.then(() => upstreams.forgetFailure(server));
     return page === undefined ? [] : [`the server ${server.name} needs a login: open ${page.url}`];

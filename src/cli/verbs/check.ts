@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Caller } from '../../core/caller.js';
+import { CALLERS } from '../../core/caller.js';
 import { describeUnmarked, findUnmarkedWord } from '../../core/destructive-words.js';
 import { isToolError } from '../../core/error.js';
 import { type Problem, toProblem } from '../../core/problem.js';
@@ -39,17 +39,12 @@ export const check: Verb = {
     const named = realPath(given) ?? given;
     const isOther = positionals.length > 0 && WORKSPACE_FILES.some((name) => existsSync(join(named, name)));
     const toolbox = open(isOther ? { workdir: named } : {});
-    const {
-      machine: { world },
-      workspace: { workdir },
-      state,
-      find,
-      catalog: { survey, problems },
-    } = toolbox;
+    const { machine, workspace, state, find, catalog } = toolbox;
+    const { workdir } = workspace;
     const isWorkspace = positionals.length === 0 && !ITEM_FILES.some((name) => existsSync(join(cwd, name)));
     const directory = isWorkspace ? workdir : named;
     const isThere = async (ref: string): Promise<boolean> =>
-      (await survey()).skills.some(({ name }) => name === ref) ||
+      (await catalog.survey()).skills.some(({ name }) => name === ref) ||
       (await find(ref).catch(() => undefined)) !== undefined;
     const fix = flags.has('fix');
     const source = looksLikeSource(directory)
@@ -57,12 +52,12 @@ export const check: Verb = {
       : { items: 0, findings: [], skipped: [] };
     // After fixing, so that fixed problems are not reported again.
     const own = await checkDirectory(directory, {
-      world,
+      world: machine.world,
       isThere,
       problemsOf: (file) => findProblems(toolbox, file),
       boundary: state.snapshot().boundaryOf({ directory, owner: 'workspace' }),
     });
-    const listed = directory === workdir ? toListed(await problems(), own.findings, directory) : [];
+    const listed = directory === workdir ? toListed(await catalog.problems(), own.findings, directory) : [];
     const unmarked = directory === workdir ? await findUnmarked(toolbox, directory) : [];
     const checked = Math.max(own.checked, source.items);
     const { tests, policy, problems: ofFiles } = state.configuration();
@@ -73,30 +68,16 @@ export const check: Verb = {
       ...own.findings.map((finding) => (source.items > 0 ? toSourceFinding(finding, directory) : finding)),
       ...listed,
       ...unmarked,
-      ...source.findings.map(({ severity, path, message, hint, fixed }) => ({
-        level: severity,
-        path,
-        pointer: '',
-        message,
-        hint,
-        fixed,
-      })),
+      ...source.findings.map(({ severity: level, ...finding }) => ({ level, pointer: '', ...finding })),
     ];
     const left = findings.filter(({ fixed }) => fixed !== true);
     const errors = left.filter((finding) => finding.level === 'error').length;
     const warnings = left.length - errors;
     if (sarif) printDocument(terminal, toSarif(left, directory, cwd));
-    else if (json)
-      printJson(terminal, {
-        ok: true,
-        checked,
-        errors,
-        warnings,
-        findings,
-        skipped: source.skipped,
-        tests: { passed: tests.passed, failed: tests.problems.length },
-      });
-    else {
+    else if (json) {
+      const ofRules = { passed: tests.passed, failed: tests.problems.length };
+      printJson(terminal, { ok: true, checked, errors, warnings, findings, skipped: source.skipped, tests: ofRules });
+    } else {
       printFindings(terminal, findings);
       if (tests.passed > 0) terminal.out(`  ${count(tests.passed, 'test')} of rules passed\n`);
       for (const { what, reason, paths } of source.skipped)
@@ -115,14 +96,11 @@ const WORKSPACE_FILES = ['.agents', '.mcp.json'];
 const ITEM_FILES = ['SKILL.md', 'wield.toml', 'mind.toml', '.claude-plugin', '.codex-plugin', 'plugin.json'];
 const SOURCE_FILES = [...ITEM_FILES, 'skills', 'tools', 'agents', 'rules'];
 
-const MODEL: Caller = { kind: 'model', door: 'mcp' };
-const CODE: Caller = { kind: 'code', door: 'library' };
-
 // POL-38: tools of the workspace that models call without asking although their words say that they destroy something.
 async function findUnmarked(toolbox: NodeToolbox, directory: string): Promise<CheckFinding[]> {
   const findings: CheckFinding[] = [];
   // Without trust all calls of models are denied, whatever rules say.
-  const caller = toolbox.workspace.trusted ? MODEL : CODE;
+  const caller = CALLERS[toolbox.workspace.trusted ? 'mcp' : 'code'];
   for (const tool of (await toolbox.catalog.survey()).tools) {
     const file = fromFileUri(tool.origin.uri);
     const word = findUnmarkedWord(tool);

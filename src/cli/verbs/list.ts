@@ -59,7 +59,7 @@ export const list: Verb = {
     const whole = readListed(toolbox, reserved);
     const early = await printEarly(call, whole, () => readListed(toolbox, reserved, true), options);
     const listed = await whole;
-    if (flags.has('profile')) await warnOfProfile(call, toolbox);
+    await warnOfProfile(call, toolbox);
     if (tags.length + groups.length > 0) assertKnown(listed, tags, groups);
     return printListed(terminal, listed, options, early);
   },

@@ -2,7 +2,7 @@
 
 import type { Server } from 'node:http';
 import { pause, untilAborted } from '../../core/async.js';
-import { assertPerson } from '../../core/caller.js';
+import { assertPerson, CALLERS } from '../../core/caller.js';
 import { count, quoteOutside, sanitize, spellOut } from '../../core/text.js';
 import { needsTrust } from '../../core/tool.js';
 import type { Front, FrontOptions } from '../../fleet/front.js';
@@ -280,7 +280,7 @@ function countCalls(toolbox: NodeToolbox): () => number {
 
 async function announce(terminal: Terminal, toolbox: NodeToolbox, host: string, port: number): Promise<void> {
   // `knownOnly`: starting this server must not start others (UPS-3).
-  const tools = await toolbox.list({ caller: { kind: 'model', door: 'mcp' }, knownOnly: true });
+  const tools = await toolbox.list({ caller: CALLERS.mcp, knownOnly: true });
   terminal.out(`http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}${MCP_PATH}\n`);
   terminal.err(
     `  serving ${count(tools.length, 'tool')} of ${spellOut(toolbox.workspace.workdir)}; press Ctrl-C to stop\n`,

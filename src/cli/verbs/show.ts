@@ -1,7 +1,7 @@
 // `wield show`: shows the details of a tool, or of a source.
 
 import { exampleArguments, parameterRows } from '../../commands/index.js';
-import type { Caller, Verdict } from '../../core/caller.js';
+import { CALLERS, type Verdict } from '../../core/caller.js';
 import { isToolError } from '../../core/error.js';
 import type { Plan } from '../../core/plan.js';
 import { describeRequirements } from '../../core/requirements.js';
@@ -25,11 +25,6 @@ import { oneLine, printTable } from '../table.js';
 import { judgeUnseen } from '../unseen.js';
 import { required, toggle, type Verb } from '../verb.js';
 
-const CALLERS: readonly Caller[] = [
-  { kind: 'person', door: 'cli' },
-  { kind: 'model', door: 'mcp' },
-];
-
 export const show: Verb = {
   name: 'show',
   usage: 'show <tool> [--json]\n  wield show --source <source>',
@@ -44,6 +39,8 @@ export const show: Verb = {
     const toolbox = open();
     const tool = await toolbox.find(ref);
     const { command, sandbox, verdicts } = await judge(toolbox, ref, tool);
+    const [person, model] = verdicts;
+    const labels = labelsOf(tool, toolbox.state.snapshot().policy);
     // A tool named by path has no command.
     const exampleCommand = named === tool.name ? commandOf(tool, reserved) : `wield call ${named}`;
     const governed = await toolbox.catalog.cascade(tool).catch(() => null);
@@ -59,11 +56,11 @@ export const show: Verb = {
         origin: tool.origin,
         ...(provenance === undefined ? {} : { provenance }),
         traits: tool.traits,
-        labels: labelsOf(tool, toolbox.state.snapshot().policy),
+        labels,
         cascade: governed && { ...governed, authority: governed.authority?.file ?? null },
         ...(sandbox === undefined ? {} : { sandbox: { profile: sandbox.profile, backend: sandbox.backend } }),
-        verdict: verdicts[0],
-        verdicts: { person: verdicts[0], model: verdicts[1] },
+        verdict: person,
+        verdicts: { person, model },
       });
     const rows = parameterRows(tool);
     const example = exampleArguments(tool);
@@ -74,10 +71,10 @@ export const show: Verb = {
       ['digest', tool.origin.digest ?? 'none'],
       ['runs', command],
       ['sandbox', sandbox === undefined ? '' : describeSandbox(sandbox)],
-      ['you', describeVerdict(verdicts[0]!)],
-      ['a model', describeVerdict(verdicts[1]!)],
+      ['you', describeVerdict(person!)],
+      ['a model', describeVerdict(model!)],
       ['traits', describeTraits(tool)],
-      ['labels', labelsOf(tool, toolbox.state.snapshot().policy).join(', ')],
+      ['labels', labels.join(', ')],
       ['requires', await describeRequired(tool, toolbox)],
       ['governed', governed?.authority ? `by ${governed.authority.name}, ${governed.authority.file}` : ''],
       ['may call', (governed?.permissions ?? []).map((list) => list.join(' ') || 'nothing').join('; and ')],
@@ -104,20 +101,13 @@ async function findProvenance({ origin }: Tool, toolbox: NodeToolbox): Promise<P
 }
 
 // Plans a call by a person and by a model; an error becomes the verdict.
-async function judge(
-  toolbox: NodeToolbox,
-  ref: string,
-  tool: Tool,
-): Promise<{ command: string; sandbox?: SandboxPlan | undefined; verdicts: Verdict[] }> {
+async function judge(toolbox: NodeToolbox, ref: string, tool: Tool) {
   const verdicts: Verdict[] = [];
   let command = '';
   let sandbox: SandboxPlan | undefined;
-  for (const caller of CALLERS) {
+  for (const caller of [CALLERS.user, CALLERS.mcp]) {
     try {
-      const { plan, verdict } = await toolbox.plan(ref, tool.traits.examples[0] ?? {}, {
-        caller,
-        checkInput: false,
-      });
+      const { plan, verdict } = await toolbox.plan(ref, tool.traits.examples[0] ?? {}, { caller, checkInput: false });
       verdicts.push(verdict);
       command = describeRun(plan);
       if ('sandbox' in plan) sandbox = plan.sandbox;
