@@ -59,9 +59,9 @@ async function complete(words: readonly string[], current: string, io: Io): Prom
   };
   try {
     if (first === undefined) return completeWords(await firstLevel({ io, open }), words, current);
-    const { entry, word, toArguments } = findCommandEntry(first);
+    const { entry, word, argv: given } = findCommandEntry(first, rest);
     if (entry === undefined) return await completeCommand(word, { words: rest, current, io, open });
-    const { verb, argv } = await loadVerb(entry, [], toArguments(rest));
+    const { verb, argv } = await loadVerb(entry, [], given);
     return await completeVerb(verb, { words: argv, current, io, open });
   } finally {
     await toolbox?.close();

@@ -16,7 +16,7 @@ import { createWaitLine } from './status-line.js';
 import { ClosedOutput, createTerminal, type Terminal } from './terminal.js';
 import { isCommand, mentionTool, toolCommand } from './tool-command.js';
 import { formatVerbHelp, unknownFlag, usageError } from './verb.js';
-import { type FoundCommand, findCommandEntry, loadVerb, RESERVED, toolEntry } from './verbs.js';
+import { type FoundCommand, findCommandEntry, loadVerb, RESERVED } from './verbs.js';
 
 export { createProcessIo } from './process-io.js';
 
@@ -70,9 +70,9 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
     const inner = findCommandWord([...rest, '--help']);
     return runCommand({ ...inner, before: [...before, ...inner.before] }, setup);
   }
-  const found = (await isTool(word, before, setup)) ? toolEntry(word) : findCommandEntry(word);
-  // Any other word is the command of a tool (MOD-20).
-  const { verb, parsed } = await parseCommand(found, before, rest);
+  // Any word that is not a verb is the command of a tool (MOD-20).
+  const found = (await isTool(word, before, setup)) ? { word, argv: rest } : findCommandEntry(word, rest);
+  const { verb, parsed } = await parseCommand(found, before);
   if (!verb.readsRest) setup.own.settle(parsed.flags);
   if (verb.runsUntilStopped) setup.faults.goOn = true;
   if (parsed.flags.has('help') && (!verb.readsRest || parsed.positionals.length === 0)) {
@@ -93,7 +93,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
       cwd,
       env: io.env,
       reserved: RESERVED,
-      load: (inner, ...given) => parseCommand(findCommandEntry(inner), ...given),
+      load: (inner, flags, given) => parseCommand(findCommandEntry(inner, given), flags),
       settleFlags: setup.own.settle,
       onHangup: interrupt.onHangup,
       signal: interrupt.signal,
@@ -125,16 +125,10 @@ async function runFlags(before: readonly Argument[], setup: Setup): Promise<numb
   return 0;
 }
 
-async function parseCommand(
-  { entry, word, toArguments }: FoundCommand,
-  before: readonly Argument[],
-  rest: readonly string[],
-) {
-  if (entry === undefined) {
-    return { verb: toolCommand, parsed: parseVerbArguments(toolCommand, before, [word, ...toArguments(rest)]) };
-  }
-  const { verb, ...given } = await loadVerb(entry, before, toArguments(rest));
-  return { verb, parsed: parseVerbArguments(verb, given.before, given.argv) };
+async function parseCommand({ entry, word, argv }: FoundCommand, before: readonly Argument[]) {
+  const given = { verb: toolCommand, before, argv: [word, ...argv] };
+  const { verb, ...own } = entry === undefined ? given : await loadVerb(entry, before, argv);
+  return { verb, parsed: parseVerbArguments(verb, own.before, own.argv) };
 }
 
 // Whether a word of another system is the command of a tool here, which then comes first.

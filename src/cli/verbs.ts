@@ -69,9 +69,9 @@ export const VERBS: readonly VerbEntry[] = [
     search: ['Search tools by description', async () => (await import('./verbs/search.js')).search],
     call: ['Call a tool', async () => (await import('./verbs/call.js')).call],
     run: ['Run a program that calls tools', async () => (await import('./verbs/run.js')).run],
-    record: ['Record calls', async () => (await import('./verbs/record.js')).record],
-    replay: ['Replay calls', async () => (await import('./verbs/replay.js')).replay],
-    diff: ['Compare recordings', async () => (await import('./verbs/replay.js')).diff],
+    record: ['Record calls', async () => (await import('./verbs/recordings.js')).record],
+    replay: ['Replay calls', async () => (await import('./verbs/recordings.js')).replay],
+    diff: ['Compare recordings', async () => (await import('./verbs/recordings.js')).diff],
   }),
   ...of('connect', {
     serve: ['Serve the tools to an agent over MCP', async () => (await import('./verbs/serve.js')).serve],
@@ -148,23 +148,16 @@ export const RESERVED: ReadonlySet<string> = new Set([
 
 export interface FoundCommand {
   /** Undefined for the command of a tool. */
-  readonly entry: VerbEntry | undefined;
-  /** The word of wield. */
+  readonly entry?: VerbEntry | undefined;
+  /** The word of wield, and its arguments. */
   readonly word: string;
-  /** Returns the arguments of that word. */
-  toArguments(argv: readonly string[]): readonly string[];
+  readonly argv: readonly string[];
 }
 
-/** The entry of a word that is the command of a tool. */
-export const toolEntry = (word: string): FoundCommand => ({ entry: undefined, word, toArguments: (argv) => argv });
-
 /** Finds a command by its name or an alias. */
-export function findCommandEntry(given: string): FoundCommand {
+export function findCommandEntry(given: string, argv: readonly string[]): FoundCommand {
   const alias = findAlias(given);
   const word = alias?.command ?? given;
-  return {
-    entry: VERBS.find((verb) => verb.name === word),
-    word,
-    toArguments: (argv) => (alias === undefined ? argv : toOwnArguments(alias, argv)),
-  };
+  const entry = VERBS.find((verb) => verb.name === word);
+  return { entry, word, argv: alias === undefined ? argv : toOwnArguments(alias, argv) };
 }
