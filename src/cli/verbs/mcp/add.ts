@@ -35,7 +35,7 @@ import {
   toPinJson,
   warnAboutVersion,
 } from '../../pin-server.js';
-import { printJson, printWarning, shortPath } from '../../print.js';
+import { printJson, printWarning, report, shortPath } from '../../print.js';
 import type { Terminal } from '../../terminal.js';
 import { option, toggle, usageError, type VerbCall } from '../../verb.js';
 import { findUsable, type McpAction, previewServers, SCOPE, STRAY_FLAG } from './server.js';
@@ -59,15 +59,8 @@ export const add: McpAction = {
   async run(call, positionals) {
     const toolbox = call.toolbox();
     const scope = readScope(call) ?? 'user';
-    const {
-      name,
-      entry: written,
-      command,
-      bundle,
-      variables = [],
-      optional = [],
-      origin,
-    } = await readWanted(call, positionals, toolbox);
+    const wanted = await readWanted(call, positionals, toolbox);
+    const { name, entry: written, command, bundle, variables, optional, origin } = wanted;
     if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'adding a server');
     if (bundle !== undefined) return addBundle(call, bundle);
     if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
@@ -109,7 +102,7 @@ export const add: McpAction = {
         terminal.out(`  ${terminal.paint('bold', file)}\n`);
         printDiff(terminal, diff);
       }
-      printVariables(terminal, variables, optional);
+      printVariables(terminal, wanted);
     }
     if (isWritten) {
       checkLock(call, scope);
@@ -124,25 +117,11 @@ export const add: McpAction = {
       });
       await lockServer(call, name, scope, pin && { ...pin, asked: packageOf(typed)?.wanted ?? null });
     }
-    if (call.json) {
-      const { path } = edit.file;
-      printJson(call.terminal, {
-        ok: true,
-        server: name,
-        scope,
-        file: path,
-        diff,
-        variables,
-        optional,
-        pin: pin === undefined ? null : toPinJson(pin),
-        written: isWritten,
-      });
-      return 0;
-    }
-    if (!edit.changed) terminal.out(`  ${file} already has this server\n`);
-    else if (!isWritten) terminal.out('  nothing was written\n');
-    else terminal.out(`  added   ${spellOut(name)}\n${nextStep(toolbox, name, target)}`);
-    return 0;
+    const pinned = pin === undefined ? null : toPinJson(pin);
+    const facts = { server: name, scope, file: edit.file.path, diff, variables, optional, pin: pinned };
+    const text = edit.changed ? '  nothing was written\n' : `  ${file} already has this server\n`;
+    const added = isWritten ? `  added   ${spellOut(name)}\n${nextStep(toolbox, name, target)}` : text;
+    return report(call, { ...facts, written: isWritten }, added);
   },
 };
 
@@ -158,11 +137,7 @@ function nextStep(toolbox: NodeToolbox, name: string, file: string): string {
   }
 }
 
-function printVariables(
-  terminal: Terminal,
-  variables: NonNullable<Wanted['variables']>,
-  optional: NonNullable<Wanted['optional']>,
-): void {
+function printVariables(terminal: Terminal, { variables, optional }: Wanted): void {
   for (const variable of variables)
     terminal.out(`  set     ${variable.name}   ${quoteOutside(variable.description ?? '', 120)}\n`);
   for (const one of optional)
@@ -170,14 +145,8 @@ function printVariables(
   if (optional.length > 0) terminal.out('          pass those with --env NAME=VALUE or --header NAME=VALUE\n');
 }
 
-interface Wanted {
-  readonly name: string;
-  readonly entry: JsonObject;
+interface Wanted extends Omit<RegistryServer, 'version'> {
   readonly command: readonly string[];
-  readonly bundle?: RegistryServer['bundle'];
-  /** Variables that a person has to set. */
-  readonly variables?: RegistryServer['variables'];
-  readonly optional?: RegistryServer['optional'];
   /** Where a registry has it. */
   readonly origin?: string | undefined;
 }
@@ -195,12 +164,12 @@ async function readWanted(
   const isByHand = (command.length > 0 && !isNamed) || call.flags.has('url');
   if (isByHand) assertOwnFlags(call.typed, command);
   if (isByHand || !isRegistryReference(place, call.cwd))
-    return { name: checkServerName(first), entry: readEntry(call, command), command };
+    return { name: checkServerName(first), entry: readEntry(call, command), command, variables: [], optional: [] };
   const registry = String(call.flags.get('registry') ?? REGISTRY);
   const { createFetch } = toolbox.state.network;
   const found = await readRegistryEntry(place, { cwd: call.cwd, registry, signal: call.signal, createFetch });
   const path = searchPath(toolbox.machine.world);
-  const { name, entry, bundle, variables, optional } = toServerEntry(found, {
+  const server = toServerEntry(found, {
     values: {
       ...readPairs('env', call.repeated('env'), PAIR),
       ...readPairs('header', call.repeated('header'), HEADER),
@@ -208,10 +177,11 @@ async function readWanted(
     local: !place.startsWith('registry:') || registry.startsWith('http://'),
     hasProgram: (program) => findProgram(program, path) !== undefined,
   });
+  const { entry } = server;
   const words = typeof entry.command === 'string' ? [entry.command, ...(entry.args as readonly string[])] : [];
-  const chosen = isNamed ? first : String(call.flags.get('name') ?? name);
+  const chosen = isNamed ? first : String(call.flags.get('name') ?? server.name);
   const origin = place.startsWith('registry:') ? toOrigin(String(found.name), registry) : undefined;
-  return { name: checkServerName(chosen), entry, command: words, bundle, variables, optional, origin };
+  return { ...server, name: checkServerName(chosen), command: words, origin };
 }
 
 // `-y` in `wield mcp add files npx -y PACKAGE` is meant for npx, and must not confirm anything.

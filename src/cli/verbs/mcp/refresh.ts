@@ -1,16 +1,19 @@
-// `wield mcp refresh`: starts servers and lists their tools again, ignoring earlier failures.
+// `wield mcp refresh`, `restart` and `stop`: start servers and list their tools again, end processes that sessions share.
 
 import { onAbort } from '../../../core/async.js';
 import { ToolError, toToolError } from '../../../core/error.js';
 import { count, spellOut } from '../../../core/text.js';
 import { mayStart, type ServerEntry, type StdioServer } from '../../../core/upstream.js';
 import type { NodeToolbox } from '../../../node.js';
+import type { BrokerOptions } from '../../../upstream/broker/address.js';
+import { listShared, stopBrokers, whyNotShared } from '../../../upstream/broker/admin.js';
 import { describeServer } from '../../../upstream/entries/mask.js';
-import { printJson } from '../../print.js';
+import { readVersion } from '../../../workspace/machine.js';
+import { printJson, report } from '../../print.js';
 import { createWaitLine } from '../../status-line.js';
 import type { VerbCall } from '../../verb.js';
 import { toServerJson } from './list.js';
-import { findState, findUsable, type McpAction, someOf } from './server.js';
+import { findState, findUsable, type McpAction, requireName, someOf } from './server.js';
 
 // A server can take hundreds of megabytes.
 const MAX_CONCURRENT = 4;
@@ -124,3 +127,45 @@ function toShellLine(server: StdioServer, { machine: { world }, workspace: { wor
       .replaceAll('${env:', '${');
   return describeServer({ ...server, command: fill(server.command), args: server.args.map(fill) });
 }
+
+function toOptions({ machine: { wieldHome, world } }: NodeToolbox): BrokerOptions {
+  return { wieldHome, world, version: readVersion() };
+}
+
+export const restart: McpAction = {
+  usage: 'restart NAME',
+  example: 'wield mcp restart github',
+  flags: {},
+  positionals: 1,
+  async run(call, [named]) {
+    const name = requireName(named, 'restart');
+    const toolbox = call.toolbox();
+    const { server } = findUsable(toolbox, name);
+    const why = whyNotShared(server, toolbox.state.snapshot().settings.broker, toOptions(toolbox));
+    if (why !== undefined) {
+      throw new ToolError('unavailable', `no process of the server ${spellOut(name)} is shared: ${why}`, {
+        hint: `its process ends with the session that started it; to list its tools again: wield mcp refresh ${spellOut(name)}`,
+      });
+    }
+    await toolbox.state.upstreams.refresh(server, 'restart');
+    const document = { server: toServerJson(findState(toolbox, name)) };
+    return report(call, document, `${spellOut(name)} was restarted for all sessions\n`);
+  },
+};
+
+export const stop: McpAction = {
+  usage: 'stop',
+  example: 'wield mcp stop',
+  flags: {},
+  positionals: 0,
+  async run(call) {
+    const options = toOptions(call.toolbox());
+    const shared = await listShared(options);
+    const brokers = await stopBrokers(options);
+    // A broker that does not answer is ended without saying how many it had.
+    const processes = shared?.length ?? null;
+    const ended = `Ended the shared servers${processes === null ? '' : ` (${processes})`}`;
+    const text = brokers === 0 ? 'No servers are shared now.\n' : `${ended}; the next call starts what it needs.\n`;
+    return report(call, { stopped: { brokers, processes } }, text);
+  },
+};
