@@ -1,11 +1,15 @@
-// The files of new tools: each repeats its input until it is written, and has a test.
+// New files of tools: each repeats its input until it is written, and has a test.
 
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { findDestructiveWord } from '../core/destructive-words.js';
 import { systemReason, ToolError } from '../core/error.js';
+import { quoteOutside } from '../core/text.js';
 import { makeDirectory } from '../files/make-directory.js';
+import { fromFileUri, isWithin } from '../files/within.js';
+import type { NodeToolbox } from '../node.js';
 import { readVersion } from '../workspace/machine.js';
+import { shortPath } from './print.js';
 
 /** The kinds of tools that `wield new` creates; the first one is the default. */
 export const TEMPLATES = ['bash', 'python', 'node', 'ts', 'tools-json'] as const;
@@ -163,4 +167,22 @@ export function createFile(path: string, text: string, mode: number): boolean {
   // Not in writeFileSync, where the umask would apply.
   chmodSync(path, mode);
   return true;
+}
+
+/** Describes the tool that a name refers to if a file defines a tool of that name too; undefined if it is that of the file. */
+export async function findTaken(toolbox: NodeToolbox, name: string, file: string): Promise<string | undefined> {
+  const { places } = toolbox.state.snapshot();
+  const rankOf = (path: string): number => {
+    const at = places.findIndex(({ directory }) => isWithin(directory, path));
+    return at === -1 ? places.length : at;
+  };
+  const { tools, denied, unlisted } = await toolbox.catalog.survey({ now: true });
+  const found = [...tools, ...unlisted, ...denied.map(({ tool }) => tool)].find((tool) => tool.name === name);
+  if (found === undefined) return undefined;
+  const { builtin, directory, server, uri } = found.origin;
+  // Those for tasks give way.
+  if (builtin) return found.traits.group === 'task' ? undefined : 'a built-in tool';
+  if (directory === null) return server === null ? 'another tool' : `a tool of the server ${quoteOutside(server, 60)}`;
+  if (fromFileUri(uri) === file || rankOf(directory) > rankOf(file)) return undefined;
+  return `a tool in ${shortPath(directory, toolbox)}`;
 }

@@ -62,7 +62,7 @@ test('files are written by other functions only if they are new', () => {
     'cli/add-document.ts: writeFileSync(path, bytes)',
     'process/sandbox/probe.ts: writeFileSync(canary',
     'state/audit-transports.ts: appendFile(last.toString()',
-    'cli/verbs/record.ts: writeFileSync(descriptor, text)',
+    'cli/verbs/recordings.ts: writeFileSync(descriptor, text)',
   ];
   expect(others.filter((one) => !known.some((start) => one.startsWith(start)))).toEqual([]);
 });

@@ -1,16 +1,20 @@
 // `wield add --import`: takes over the sources, items and links of mind, or permissions of other agents.
 
 import { join, resolve } from 'node:path';
+import { writeConfig } from '../../clients/config-file.js';
+import { PERMISSION_CLIENTS } from '../../clients/permissions/files.js';
+import { type PermissionPlan, planPermissions } from '../../clients/permissions/plan.js';
 import { ToolError } from '../../core/error.js';
-import { count, sanitize } from '../../core/text.js';
+import { count, sanitize, shortenPath, spellOut } from '../../core/text.js';
 import { agentHomes } from '../../install/environment.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
 import { importMind, type LeftOver, type MindProposal } from '../../install/mind/import.js';
 import { type MindState, readMindState } from '../../install/mind/state.js';
+import { assertUnchanged, changeConfig, findClientEnvironment } from '../clients.js';
 import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
 import { printApplied, showHooks, showPlan, withInstalling } from '../installing.js';
-import { printJson } from '../print.js';
+import { printJson, report } from '../print.js';
 import { option, required, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 import { editHomes } from './config.js';
 
@@ -35,10 +39,7 @@ export const importSystem: Verb = {
       'system; usage: wield add --import (mind | permissions)',
       'wield add --import permissions takes over rules of other agents',
     );
-    if (system === 'permissions') {
-      const { importPermissions } = await import('./import-permissions.js');
-      return importPermissions(call, client);
-    }
+    if (system === 'permissions') return importPermissions(call, client);
     if (system !== 'mind') throw unknownChoice('system', system, ['mind', 'permissions'], 'wield add --import');
     if (client !== undefined) throw usageError('too many arguments', 'usage: wield add --import mind');
     const state = readMindState(findMindHome(call));
@@ -104,4 +105,60 @@ function takeLobes({ toolbox }: VerbCall, { lobes }: MindState) {
   if (isDefault || box.state.configuration().settings.homes.length > 0) return { homes: [], files: [] };
   const { file, after } = editHomes(box, lobes);
   return { homes: lobes, files: [{ path: file.real, before: file.text, after }] };
+}
+
+// Allows nothing that was denied or asked about. `client`: only this one.
+async function importPermissions(call: VerbCall, client: string | undefined): Promise<number> {
+  if (client !== undefined && !PERMISSION_CLIENTS.includes(client))
+    throw unknownChoice('client', client, PERMISSION_CLIENTS, 'wield add --import permissions');
+  const toolbox = call.toolbox();
+  const environment = findClientEnvironment(toolbox);
+  const { workdir, home } = environment;
+  const shorten = (path: string): string => spellOut(shortenPath(path, workdir, home));
+  const tools = (await toolbox.list()).flatMap(({ name, action, origin }) =>
+    action.kind === 'remote' && origin.configuredBy !== 'workspace'
+      ? [{ server: action.server, tool: action.tool, name }]
+      : [],
+  );
+  const toPlan = (): PermissionPlan =>
+    planPermissions({
+      clients: client === undefined ? PERMISSION_CLIENTS : [client],
+      environment,
+      tools,
+      files: { user: join(toolbox.machine.wieldHome, 'config.toml'), project: join(workdir, '.agents', 'config.toml') },
+      shorten,
+    });
+  const plan = toPlan();
+  if (!call.json) showPermissions(call, plan, shorten);
+  const isWritten = plan.changes.length > 0 && !call.dryRun;
+  const files = plan.changes.map(({ file }) => shorten(file.path)).join(' and ');
+  if (isWritten) {
+    if (!(await confirm(call, `Write ${count(plan.rules.length, 'rule')} to ${files}?`, files))) return 0;
+    for (const { scope, file, after } of plan.changes) {
+      await changeConfig(call, file.path, () => {
+        const now = toPlan().changes.find((change) => change.scope === scope);
+        assertUnchanged(after, now?.after, shorten(file.path));
+        writeConfig(file, after, scope === 'user');
+      });
+    }
+  }
+  const { rules, left } = plan;
+  const document = { dryRun: call.dryRun, read: plan.read.map(({ path }) => path), rules, left, written: isWritten };
+  return report(call, document, isWritten ? `  wrote  ${files}\n` : '  nothing was changed\n');
+}
+
+function showPermissions(
+  { terminal }: VerbCall,
+  { read, rules, left, changes }: PermissionPlan,
+  shorten: (path: string) => string,
+): void {
+  for (const { path } of read) terminal.out(`  reads   ${shorten(path)}\n`);
+  for (const { file } of changes) terminal.out(`  writes  ${shorten(file.path)}\n`);
+  if (read.length === 0) terminal.out('  no settings of other agents found\n');
+  for (const { selector, path, written } of rules)
+    terminal.out(`  ${terminal.paint('bold', selector)}  ${shorten(path)}, ${spellOut(written)}\n`);
+  for (const { policy, path, written, reason } of left)
+    terminal.out(
+      `  ${terminal.paint('yellow', 'not imported')}  ${policy}  ${shorten(path)}, ${spellOut(written)}: ${reason}\n`,
+    );
 }

@@ -9,8 +9,7 @@ import { ASKS } from '../consent.js';
 import type { TaskFile } from '../found.js';
 import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, printRunnable } from '../runnable.js';
-import { findTaken } from '../taken.js';
-import { createFile, schemaAddress } from '../templates.js';
+import { createFile, findTaken, schemaAddress } from '../templates.js';
 import { toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 const HELLO = `#!/bin/sh

@@ -7,10 +7,9 @@ import { add } from './mcp/add.js';
 import { importServers } from './mcp/import.js';
 import { list } from './mcp/list.js';
 import { login, logout } from './mcp/login.js';
-import { refresh } from './mcp/refresh.js';
+import { refresh, restart, stop } from './mcp/refresh.js';
 import { remove } from './mcp/remove.js';
 import { type McpAction, STRAY_FLAG } from './mcp/server.js';
-import { restart, stop } from './mcp/shared.js';
 
 const ACTIONS: Readonly<Record<string, McpAction>> = {
   list,

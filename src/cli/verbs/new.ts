@@ -12,8 +12,7 @@ import { renewTrust } from '../clients.js';
 import { ASKS } from '../consent.js';
 import { printJson, report } from '../print.js';
 import { findOthers, mayTrust, TRUST_ALL } from '../runnable.js';
-import { findTaken } from '../taken.js';
-import { createFile, type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
+import { createFile, findTaken, type NewFile, TEMPLATES, testFile, toFiles } from '../templates.js';
 import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const newTool: Verb = {

@@ -1,15 +1,17 @@
 // `wield worker`: runs calls of a fleet with the tools of this workdir.
 
+import type { IncomingMessage } from 'node:http';
 import { untilAborted } from '../../core/async.js';
 import { assertPerson } from '../../core/caller.js';
 import { quoteOutside } from '../../core/text.js';
 import { isWorkerTag, TAG_FORM } from '../../fleet/tag.js';
 import type { WorkerOptions } from '../../fleet/worker.js';
-import { type AccessOptions, isLoopback } from '../../mcp-server/access.js';
+import { type AccessOptions, authenticate, checkHost, isLoopback } from '../../mcp-server/access.js';
+import { PROMETHEUS_TYPE } from '../../mcp-server/http.js';
+import { limitConnections } from '../../net/connections.js';
 import { toPrometheus } from '../../telemetry/prometheus.js';
 import { assertFleet, FLEET, readFleet } from '../fleet.js';
-import { openHealth, openMetrics } from '../health.js';
-import { type Address, parseAddress } from '../listen.js';
+import { type Address, listen, parseAddress } from '../listen.js';
 import { describeQueues } from '../metrics.js';
 import { openProfile, PROFILE } from '../profile.js';
 import { isConfigured, reportReloads } from '../reload.js';
@@ -113,4 +115,69 @@ function readTags({ flags }: VerbCall): readonly string[] {
   if (bad !== undefined)
     throw usageError(`--tags: "${quoteOutside(bad, 40)}" is not a tag`, `write each as a ${TAG_FORM}`);
   return [...new Set(words)];
+}
+
+const TIMEOUT_MS = 5000;
+const MAX_CONNECTIONS = 64;
+
+interface PageServer {
+  readonly port: number;
+  close(): void;
+}
+
+interface Page {
+  readonly status: number;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const NOT_FOUND: Page = { status: 404, text: 'not found\n' };
+
+/** Answers probes until it is closed. */
+function openHealth(address: Address, isReady: () => Promise<boolean>): Promise<PageServer> {
+  return openPages(address, ['/healthz', '/readyz'], async (path) => {
+    const isFine = path === '/healthz' || (await isReady());
+    return isFine ? { status: 200, text: 'ok\n' } : { status: 503, text: 'not ready\n' };
+  });
+}
+
+/** Answers with metrics until it is closed, behind the same checks as `/metrics` of a server. */
+function openMetrics(access: Address & AccessOptions, read: () => Promise<string>): Promise<PageServer> {
+  return openPages(access, ['/metrics'], async (_path, { headers, headersDistinct }) => {
+    // Node keeps the first of two.
+    const header = (name: string): string | undefined =>
+      (headersDistinct[name]?.length ?? 0) > 1 ? undefined : (headers[name] as string | undefined);
+    const refusal = checkHost(header, access) ?? (await authenticate(header, access)).refusal;
+    if (refusal !== undefined) return { ...refusal, text: `${refusal.message}\n` };
+    return { status: 200, headers: { 'content-type': PROMETHEUS_TYPE }, text: await read() };
+  });
+}
+
+async function openPages(
+  address: Address,
+  paths: readonly string[],
+  answer: (path: string, request: IncomingMessage) => Promise<Page>,
+): Promise<PageServer> {
+  const { createServer } = await import('node:http');
+  const limits = { headersTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS, connectionsCheckingInterval: 1000 };
+  const find = async (request: IncomingMessage): Promise<Page> => {
+    const path = (request.url ?? '').split('?', 1)[0]!;
+    if (!paths.includes(path)) return NOT_FOUND;
+    if (request.method !== 'GET' && request.method !== 'HEAD') return { status: 405, text: 'method not allowed\n' };
+    return answer(path, request).catch(() => ({ status: 500, text: 'internal error\n' }));
+  };
+  const server = createServer({ ...limits, maxHeaderSize: 8 * 1024 }, async (request, response) => {
+    const { status, text, headers } = await find(request);
+    response.writeHead(status, { 'content-type': 'text/plain', ...headers, connection: 'close' }).end(text);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  limitConnections(server);
+  const { port } = await listen(server, address);
+  return {
+    port,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }

@@ -28,8 +28,7 @@ import { readVersion as readOwnVersion } from '../../../workspace/machine.js';
 import { commandProblems } from '../../commands.js';
 import { shortPath } from '../../print.js';
 import { describeDistrust } from '../../runnable.js';
-import { checkNetwork, checkSecrets, checkTelemetry } from './network.js';
-import { checkRequirements } from './requirements.js';
+import { checkNetwork, checkRequirements, checkSecrets, checkTelemetry } from './facts.js';
 import { allRules, offerProblems, ruleProblems, sandboxProblems } from './rules.js';
 
 export interface Diagnosis {
