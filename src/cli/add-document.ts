@@ -72,7 +72,10 @@ export async function addDocument(call: VerbCall, source: string): Promise<numbe
       dryRun,
       document: { name, file, ...summarize(found.tools), problems: found.findings },
     });
-  else if (!dryRun) printTry(call, name, found);
+  else if (!dryRun) {
+    const shown = found.tools.find(({ traits }) => traits.readOnly === true) ?? found.tools[0]!;
+    terminal.out(`  Try      wield ${name} ${shown.name.replaceAll('_', '-')} --help\n`);
+  }
   return 0;
 }
 
@@ -180,9 +183,4 @@ function print({ terminal }: VerbCall, { tools, findings }: NamedTools): void {
   terminal.out(`  found    ${count(operations, 'operation')}${at}    ${readOnly} read-only, ${asks} ask first\n`);
   for (const { message, hint } of findings)
     terminal.err(`  ${terminal.paint('yellow', 'warning', 'err')}  ${sanitize(message)}; ${sanitize(hint)}\n`);
-}
-
-function printTry({ terminal }: VerbCall, name: string, { tools }: NamedTools): void {
-  const shown = tools.find(({ traits }) => traits.readOnly === true) ?? tools[0]!;
-  terminal.out(`  Try      wield ${name} ${shown.name.replaceAll('_', '-')} --help\n`);
 }

@@ -10,16 +10,8 @@ import { readLine, type Terminal, widthOf, wrap } from './terminal.js';
 
 const INDENT = 12;
 
-export interface ApproveOptions {
-  readonly terminal: Terminal;
-  /** `--yes`: approve without asking. */
-  readonly yes: boolean;
-  /** Whether this process was started by a tool. */
-  readonly insideCall: boolean;
-}
-
-/** Creates the approval callback; undefined if the user cannot be asked. */
-export function createApprove({ terminal, yes, insideCall }: ApproveOptions): Approve | undefined {
+/** Creates the approval callback; undefined if the user cannot be asked. `yes` approves without asking. */
+export function createApprove(terminal: Terminal, yes: boolean, insideCall: boolean): Approve | undefined {
   // A tool that starts wield cannot approve anything, even on a terminal it created (A44).
   if (insideCall) return yes ? approveBy('yes', refuseYes) : undefined;
   if (yes) return approveBy('yes', async () => 'once');
@@ -28,7 +20,7 @@ export function createApprove({ terminal, yes, insideCall }: ApproveOptions): Ap
 }
 
 /** Creates the elicitation callback; undefined if the user cannot be asked (MOD-18). */
-export function createElicit({ terminal, insideCall }: Omit<ApproveOptions, 'yes'>): Elicit<Question> | undefined {
+export function createElicit(terminal: Terminal, insideCall: boolean): Elicit<Question> | undefined {
   if (insideCall || !terminal.canAsk) return undefined;
   return (question, signal) => terminal.inTurn(() => ask(terminal, question, signal));
 }

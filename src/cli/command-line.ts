@@ -17,17 +17,13 @@ import {
   type VerbCall,
 } from './verb.js';
 
-export interface CommandWord {
-  /** Undefined if there are only flags. */
-  readonly word: string | undefined;
-  /** Flags before the word. */
-  readonly before: readonly Argument[];
-  /** Arguments after the word, not parsed: their meaning depends on it. */
-  readonly rest: readonly string[];
-}
+export type CommandWord = ReturnType<typeof findCommandWord>;
 
-/** Finds the first word that is not a flag: `wield --cwd DIR list` works. */
-export function findCommandWord(argv: readonly string[]): CommandWord {
+/**
+ * Finds the first word that is not a flag, the flags before it, and the arguments after it, whose meaning depends on the word:
+ * `wield --cwd DIR list` works.
+ */
+export function findCommandWord(argv: readonly string[]) {
   const { parsed, rest } = splitArguments(argv, kindOfOwnFlag, { stopAtPositional: true });
   const at = parsed.findIndex((argument) => argument.kind === 'positional');
   if (at === -1) return { word: undefined, before: parsed, rest };

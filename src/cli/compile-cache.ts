@@ -34,19 +34,17 @@ export function useCompileCache(argv: readonly string[], env: Environment): () =
     // Code of another user would run as this one.
     if (!isOwn(statSync(directory))) return async () => {};
     if (Number.parseInt(process.versions.node, 10) < 22) return cacheScripts(directory);
-    const { enableCompileCache, flushCompileCache } = process.getBuiltinModule('node:module') as CompileCacheOfNode;
+    // The types are those of Node 20.
+    const { enableCompileCache, flushCompileCache } = process.getBuiltinModule('node:module') as {
+      enableCompileCache?(directory: string): unknown;
+      flushCompileCache?(): void;
+    };
     enableCompileCache?.(directory);
     return async () => flushCompileCache?.();
   } catch {
     // Not an error: this run compiles its code.
     return async () => {};
   }
-}
-
-// The types are those of Node 20.
-interface CompileCacheOfNode {
-  readonly enableCompileCache?: (directory: string) => unknown;
-  readonly flushCompileCache?: () => void;
 }
 
 // Compiled code depends on the version of Node, and on the build.

@@ -10,18 +10,12 @@ import { readSharedAudit } from '../state/redis/audit.js';
 import { createKeyspace, type RedisKeyspace } from '../state/redis/keyspace.js';
 import { createSharedLimiter } from '../state/redis/limiter.js';
 import { createSharedLabels } from '../state/redis/session-labels.js';
-import { openRedisState, type RedisState } from '../state/redis/state.js';
+import { openRedisState } from '../state/redis/state.js';
 import { assertFleet, readFleetKey } from './fleet.js';
 import type { VerbCall } from './verb.js';
 
-/** Opened before the toolbox, and closed after it. */
-export interface Opened<T> {
-  readonly state: T;
-  close(): Promise<void>;
-}
-
-/** Connects to the state of the fleet, with everything that fronts share. */
-export async function openFrontState(call: VerbCall): Promise<Opened<RedisState>> {
+/** Connects to the state of the fleet, with everything that fronts share: before the toolbox is opened, until it is closed. */
+export async function openFrontState(call: VerbCall) {
   const { options, close } = await open(call, ['state', 'messages']);
   const [redis, subscriber] = options.connections;
   const state = await openRedisState({ ...options, redis: redis!, subscriber: subscriber! });
@@ -29,14 +23,15 @@ export async function openFrontState(call: VerbCall): Promise<Opened<RedisState>
 }
 
 /** Workers share limits: they run the calls. */
-export async function openWorkerState(call: VerbCall): Promise<Opened<SharedState>> {
+export async function openWorkerState(call: VerbCall) {
   const { state: keyspace, close } = await openKeyspace(call);
   const share: SharedState['share'] = (local) => ({
     ...local,
     limiter: createSharedLimiter(keyspace, local.limiter),
     labels: createSharedLabels(keyspace, Date.now),
   });
-  return { state: { share, onListing: () => {} }, close };
+  const shared: SharedState = { share, onListing: () => {} };
+  return { state: shared, close };
 }
 
 export function useApprovals(call: VerbCall, use: (store: ApprovalAdmin) => Promise<number>): Promise<number> {
@@ -61,7 +56,7 @@ async function useKeyspace<T>(call: VerbCall, use: (keyspace: RedisKeyspace) => 
   }
 }
 
-async function openKeyspace(call: VerbCall): Promise<Opened<RedisKeyspace>> {
+async function openKeyspace(call: VerbCall) {
   const { options, close } = await open(call, ['state']);
   const state = createKeyspace({ ...options, redis: options.connections[0]! });
   return { state, close: () => close(state) };

@@ -24,13 +24,6 @@ export interface TaskFile {
   readonly fault: string | undefined;
 }
 
-/** Something that is not offered by `init`, and the command that does. */
-export interface Hint {
-  readonly file: string;
-  readonly has: string;
-  readonly command: string;
-}
-
 const SCRIPT_DIRECTORIES = ['scripts', 'script', 'bin'];
 const HEAD_BYTES = 8 * 1024;
 
@@ -64,9 +57,9 @@ export function findTasks({ state, workspace: { workdir: directory } }: NodeTool
 }
 
 /** Returns executable scripts with a header outside `.agents/tools`, and how the first one becomes a tool. */
-export function findScripts(directory: string): Hint[] {
+export function findScripts(directory: string) {
   const boundary = toBoundary(directory);
-  return SCRIPT_DIRECTORIES.flatMap((below): Hint[] => {
+  return SCRIPT_DIRECTORIES.flatMap((below) => {
     const [first, ...others] = namesIn(join(directory, below)).flatMap((file) => {
       const name = file.replace(/\.[^.]*$/, '');
       const isNew = isToolName(name) && lstatOrNothing(join(directory, '.agents/tools', name)) === undefined;
@@ -79,7 +72,7 @@ export function findScripts(directory: string): Hint[] {
 }
 
 /** Returns the files of clients in the project that have servers to import. */
-export function findServers(toolbox: NodeToolbox): Hint[] {
+export function findServers(toolbox: NodeToolbox) {
   const { machine, workspace } = toolbox;
   if (machine.world.home === undefined) return [];
   const environment = findClientEnvironment(toolbox);
@@ -87,7 +80,7 @@ export function findServers(toolbox: NodeToolbox): Hint[] {
   return CLIENTS.flatMap((client) =>
     findSources(client, environment)
       .filter(({ file }) => file.scope === 'project')
-      .flatMap((source): Hint[] => {
+      .flatMap((source) => {
         const file = shortenPath(source.file.path, workspace.workdir, environment.home);
         const command = `wield mcp import ${client.id} --scope project`;
         try {

@@ -1,6 +1,6 @@
 // The texts of `wield` and `wield --help`.
 
-import { VERBS, type VerbGroup, type VerbSummary } from './verbs.js';
+import { VERBS, type VerbEntry, type VerbGroup } from './verbs.js';
 
 const FIRST = ['init', 'list', 'call', 'serve', 'doctor'];
 const GROUPS: Readonly<Record<VerbGroup, string>> = {
@@ -17,10 +17,12 @@ const CONTEXT = {
   summary: 'Read and query large results and documents',
 } as const;
 
-const ROWS: readonly VerbSummary[] = [...VERBS, CONTEXT];
+type Row = Pick<VerbEntry, 'name' | 'group' | 'summary'>;
+
+const ROWS: readonly Row[] = [...VERBS, CONTEXT];
 const WIDTH = Math.max(...ROWS.map(({ name }) => name.length));
 
-const toLine = ({ name, summary }: VerbSummary): string => `  ${name.padEnd(WIDTH)}  ${summary}`;
+const toLine = ({ name, summary }: Row): string => `  ${name.padEnd(WIDTH)}  ${summary}`;
 
 /** The text of `wield` alone. */
 export function formatShortHelp(): string {

@@ -86,10 +86,7 @@ async function askWhich(call: VerbCall, all: readonly TaskFile['tasks'][number][
 const QUICK = [/lint|check|types|vet|valid|verif/i, /test|spec|unit/i];
 
 /** Returns the task for a first call: one whose program is installed, and a check rather than a build. */
-export function findFirstCall(
-  chosen: readonly Tool[],
-  world: World,
-): { readonly name: string; readonly missing: string | undefined } | undefined {
+export function findFirstCall(chosen: readonly Tool[], world: World) {
   const path = searchPath(world);
   const missingOf = ({ action }: Tool): string | undefined =>
     action.kind === 'process' && action.runs === 'command'

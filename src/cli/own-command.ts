@@ -6,13 +6,6 @@ import { quoteWord } from '../core/text.js';
 import { realPath } from '../files/within.js';
 import type { Io } from './io.js';
 
-export interface OwnCommand {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** Whether it runs from npm's cache, which can be cleared. */
-  readonly temporary: boolean;
-}
-
 /** The command on the PATH. */
 export const OWN_NAME = 'wield';
 
@@ -20,7 +13,7 @@ export const OWN_NAME = 'wield';
  * Returns `wield` itself for a shared file if it is on the PATH, its absolute path for a personal file, else Node with the
  * file of the binary.
  */
-export function findOwnCommand(io: Io, shared: boolean): OwnCommand {
+export function findOwnCommand(io: Io, shared: boolean) {
   const { env } = io;
   const binary = realpathSync(io.binary);
   const running = realpathSync(process.execPath);
@@ -28,6 +21,7 @@ export function findOwnCommand(io: Io, shared: boolean): OwnCommand {
   if (installed !== undefined) return { command: shared ? OWN_NAME : installed, args: [], temporary: false };
   // A link such as `/usr/local/bin/node` survives an upgrade of Node.
   const node = search(env, 'node', running) ?? process.execPath;
+  // npm's cache can be cleared.
   return { command: node, args: [binary], temporary: binary.includes(`${sep}_npx${sep}`) };
 }
 

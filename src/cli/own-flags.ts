@@ -3,18 +3,9 @@
 import { sanitize } from '../core/text.js';
 import type { Terminal } from './terminal.js';
 
-export interface OwnFlags {
-  /** Whether errors are printed as JSON. */
-  json(): boolean;
-  /** Prints debug output, held back until the flags are settled; undefined if there is none. */
-  readonly debug: ((message: string) => void) | undefined;
-  /** Sets the flags of wield, once the parameters of a tool are known. */
-  settle(flags: ReadonlyMap<string, string | true>): void;
-  /** Prints what was held back. */
-  flush(): void;
-}
+export type OwnFlags = ReturnType<typeof createOwnFlags>;
 
-export function createOwnFlags(argv: readonly string[], terminal: Terminal): OwnFlags {
+export function createOwnFlags(argv: readonly string[], terminal: Terminal) {
   const { env } = terminal.io;
   const always = [env.WIELD_LOG, env.OCTOMIND_LOG].includes('debug'); // CLI-12
   // Parsing the flags may fail, so until then the argument itself counts.
@@ -28,19 +19,23 @@ export function createOwnFlags(argv: readonly string[], terminal: Terminal): Own
     if (isVerbose) messages.forEach(print);
   };
   return {
+    /** Whether errors are printed as JSON. */
     json: () => json,
+    /** Prints debug output, held back until the flags are settled; undefined if there is none. */
     debug: isVerbose
-      ? (message) => {
+      ? (message: string) => {
           if (waiting !== undefined) waiting.push(message);
           else if (isVerbose) print(message);
         }
       : undefined,
-    settle(flags) {
+    /** Sets the flags of wield, once the parameters of a tool are known. */
+    settle(flags: ReadonlyMap<string, string | true>): void {
       json = flags.has('json');
       terminal.setPlain(flags.has('plain'));
       isVerbose = always || flags.has('verbose');
       flush();
     },
+    /** Prints what was held back. */
     flush,
   };
 }

@@ -12,19 +12,15 @@ import { expandWithSecrets } from '../upstream/entries/expand.js';
 import { runnerOf } from '../upstream/entries/package-runner.js';
 import { assertHarmless, assertHarmlessCommand } from '../upstream/pins/advisories.js';
 import { describePackage, findPackage, isExact, type RunPackage } from '../upstream/pins/package.js';
-import { type Resolved, resolvePackage } from '../upstream/pins/resolve.js';
+import { resolvePackage } from '../upstream/pins/resolve.js';
 import { type InstallOptions, installPin } from '../upstream/pins/start.js';
 import { readInstalled } from './installing.js';
 import { printWarning } from './print.js';
 import { showTransient } from './status-line.js';
 import type { VerbCall } from './verb.js';
 
-export interface PinnedServer {
-  /** With the exact version and the integrity. */
-  readonly entry: JsonObject;
-  readonly wanted: RunPackage;
-  readonly resolved: Resolved;
-}
+/** With the exact version and the integrity in its entry. */
+export type PinnedServer = NonNullable<Awaited<ReturnType<typeof pinServer>>>;
 
 /** A pin as the lock has it. */
 export interface LockedPin extends PinnedServer {
@@ -41,12 +37,7 @@ export function packageOf(server: ServerEntry): RunPackage | undefined {
  * Resolves the package of a server. Throws `unavailable` if that is not possible, and `denied` if an advisory affects it.
  * `wanted` is another version than that of the entry.
  */
-export async function pinServer(
-  call: VerbCall,
-  server: ServerEntry,
-  entry: JsonObject,
-  wanted = packageOf(server),
-): Promise<PinnedServer | undefined> {
+export async function pinServer(call: VerbCall, server: ServerEntry, entry: JsonObject, wanted = packageOf(server)) {
   if (server.kind !== 'stdio') return undefined;
   const options = await toOptions(call, server);
   if (wanted === undefined) {
@@ -91,8 +82,10 @@ export function checkLock(call: VerbCall, scope: Scope): void {
 /** Writes the pin of a server to the lock; removes it without one. */
 export async function lockServer(call: VerbCall, name: string, scope: Scope, pin?: LockedPin): Promise<void> {
   const file = lockOf(scope, call.toolbox());
-  const locked: LockedServer[] = pin === undefined ? [] : [toLocked(name, pin)];
   if (pin === undefined && !readLockedServers(file).some((one) => one.name === name)) return;
+  const { version = '', integrity = '' } = pin?.resolved ?? {};
+  const locked: LockedServer[] =
+    pin === undefined ? [] : [{ name, package: describePackage(pin.wanted), wanted: pin.asked, version, integrity }];
   await withInstallLock(await readInstalled(call), async () =>
     changeLockedServers(file, (servers) => [...servers.filter((one) => one.name !== name), ...locked]),
   );
@@ -101,11 +94,6 @@ export async function lockServer(call: VerbCall, name: string, scope: Scope, pin
 /** Returns the lock of the servers that a file of wield has. */
 export function lockOf(scope: Scope, { machine, workspace }: NodeToolbox): string {
   return join(scope === 'user' ? machine.wieldHome : workspace.workdir, LOCK_NAME);
-}
-
-function toLocked(name: string, { wanted, resolved, asked }: LockedPin): LockedServer {
-  const { version, integrity } = resolved;
-  return { name, package: describePackage(wanted), wanted: asked, version, integrity };
 }
 
 /** Warns about a package without an exact version, and about one that cannot be pinned (UPS-123). */

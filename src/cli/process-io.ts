@@ -79,16 +79,13 @@ function writeAll(descriptor: 1 | 2, text: string): void {
     try {
       offset += writeSync(descriptor, bytes, offset);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') sleepBriefly();
+      // The reader of a non-blocking pipe is slow: wait without spinning.
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN')
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
       else if (descriptor === 2) return;
       else throw error;
     }
   }
-}
-
-// The reader of a non-blocking pipe is slow: wait without spinning.
-function sleepBriefly(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
 }
 
 async function writeAvailable(descriptor: number, bytes: Uint8Array): Promise<void> {

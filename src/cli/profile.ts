@@ -37,7 +37,7 @@ export async function warnOfProfile({ flags, terminal }: VerbCall, toolbox: Node
   const { ruleProblems, rulesOf } = await import('./verbs/doctor/rules.js');
   const survey = await toolbox.catalog.survey();
   const { policy, settings } = toolbox.state.snapshot();
-  for (const problem of ruleProblems({ rules: rulesOf(profile), survey, view: settings.view, policy })) {
+  for (const problem of ruleProblems(rulesOf(profile), survey, settings.view, policy)) {
     const place = formatPosition(shortPath(problem.path, toolbox), problem);
     printWarning(terminal, quoteOutside(`${place} ${problem.message}; ${problem.hint}`, 2000));
   }

@@ -6,13 +6,6 @@ import type { NodeToolbox } from '../node.js';
 import { printWarning } from './print.js';
 import type { VerbCall } from './verb.js';
 
-export interface ReloadOptions {
-  /** What SIGHUP reads again, in words. */
-  readonly what: string;
-  /** Reads it. */
-  readonly onHangup?: () => void;
-}
-
 /** Whether calls can run: an invalid configuration denies all of them. */
 export function isConfigured({ state }: NodeToolbox): boolean {
   return state.snapshot().policy.fault === undefined;
@@ -20,9 +13,10 @@ export function isConfigured({ state }: NodeToolbox): boolean {
 
 /**
  * Reports a configuration that is or becomes invalid, and valid again. Files are read again whenever they change, so that
- * nothing has to be reloaded: SIGHUP says what is in effect. Returns a function that ends the reports.
+ * nothing has to be reloaded: SIGHUP says what is in effect, and `onHangup` reads more. Returns a function that ends
+ * the reports.
  */
-export function reportReloads(call: VerbCall, toolbox: NodeToolbox, { what, onHangup }: ReloadOptions): () => void {
+export function reportReloads(call: VerbCall, toolbox: NodeToolbox, what: string, onHangup?: () => void): () => void {
   const { terminal } = call;
   const read = () => toolbox.state.configuration();
   const warn = (text: string): void => printWarning(terminal, text);

@@ -59,7 +59,7 @@ interface Setup {
   readonly terminal: Terminal;
   readonly interrupt: Interrupt;
   readonly own: OwnFlags;
-  readonly faults: Faults;
+  readonly faults: ReturnType<typeof watchFaults>;
 }
 
 async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Promise<number> {
@@ -83,7 +83,6 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
   const cwd = findCwd(io, parsed.flags.get('cwd'));
   const place = parsed.flags.has('cwd') ? { workdir: cwd } : { cwd };
   let toolbox: NodeToolbox | undefined;
-  const close = () => toolbox?.close();
   const onWait = verb.runsUntilStopped ? undefined : createWaitListener(terminal, interrupt, () => toolbox);
   try {
     const status = await verb.run({
@@ -106,7 +105,7 @@ async function runCommand({ word, before, rest }: CommandWord, setup: Setup): Pr
     const interrupted = interrupt.status();
     return verb.runsUntilStopped && interrupted !== INTERRUPTED ? status : (interrupted ?? status);
   } finally {
-    await close();
+    await toolbox?.close();
   }
 }
 
@@ -220,14 +219,10 @@ function noCommand(before: readonly Argument[]): ToolError {
   return usageError('missing command', 'wield --help shows the commands');
 }
 
-interface Faults {
-  /** Whether the command goes on after one. */
-  goOn: boolean;
-}
-
 // CLI-30: an error that nobody handled is a line on stderr. A server goes on, for its other clients and calls.
-function watchFaults(terminal: Terminal, own: OwnFlags): Faults {
-  const faults: Faults = { goOn: false };
+function watchFaults(terminal: Terminal, own: OwnFlags) {
+  // Whether the command goes on after one.
+  const faults = { goOn: false };
   terminal.io.onFault?.((thrown) => {
     if (thrown instanceof ClosedOutput) return faults.goOn;
     const [message = ''] = toToolError(thrown).message.split('\n', 1);

@@ -20,15 +20,12 @@ export function describeDistrust({ state, workspace: { trusted, workdir } }: Nod
   return `this workspace is no longer trusted, because ${changed.join(', ')} changed`;
 }
 
-export interface Runnable {
-  readonly tools: readonly { readonly name: string; readonly format: string; readonly file: string }[];
-  readonly servers: readonly { readonly name: string; readonly target: string; readonly file: string }[];
-}
+export type Runnable = Awaited<ReturnType<typeof findRunnable>>;
 
 const MAX_SHOWN = 2000;
 
 /** Lists what models may run once the workspace is trusted. */
-export async function findRunnable(toolbox: NodeToolbox): Promise<Runnable> {
+export async function findRunnable(toolbox: NodeToolbox) {
   const short = (path: string): string => shortPath(path, toolbox);
   const fileOf = ({ uri }: Origin): string => (uri === null ? '' : short(fromFileUri(uri) ?? uri));
   const used = toolbox.state.upstreams.states().filter(({ state: now }) => now !== 'off' && now !== 'blocked');

@@ -1,6 +1,6 @@
 // Completion scripts of shells, and the format of their answers.
 
-import type { Candidate, Completion } from '../commands/complete.js';
+import type { Completion } from '../commands/complete.js';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -54,21 +54,16 @@ complete -c wield -f -a '(__wield_complete)'
 `,
 };
 
-/** A command line up to the cursor: words without quotes, and the unfinished last word. */
-export interface Line {
-  readonly words: readonly string[];
-  readonly current: string;
-  /** The open quote, if any. */
-  readonly quote: '"' | "'" | '';
-  /** The length of the part of `current` that the shell does not replace. */
-  readonly kept: number;
-}
+export type Line = ReturnType<typeof splitLine>;
 
-/** Splits a line as bash does, without expansion. */
-export function splitLine(line: string, breaks: string): Line {
+/**
+ * Splits a line up to the cursor as bash does, without expansion: words without quotes, the unfinished last word with its
+ * open quote, and the length of the part of it that the shell does not replace.
+ */
+export function splitLine(line: string, breaks: string) {
   const words: string[] = [];
   let word: string | undefined;
-  let quote: Line['quote'] = '';
+  let quote: '"' | "'" | '' = '';
   let kept = 0;
   for (let at = 0; at < line.length; at++) {
     const character = line[at]!;
@@ -99,18 +94,17 @@ export function splitLine(line: string, breaks: string): Line {
 export function formatAnswer({ candidates, files }: Completion, line?: Line): string {
   // Control characters would break the line format.
   const plain = candidates.filter((one) => !/[\u0000-\u001f\u007f]/.test(one.value));
-  const lines = plain.map((one) => (line ? forBash(one, line) : forOthers(one)));
+  const lines = plain.map(({ value, description }) => {
+    if (line !== undefined) return forBash(value, line);
+    // zsh and fish quote candidates themselves.
+    return description === '' ? value : `${value}\t${description}`;
+  });
   return `${[files ? 'files' : 'words', ...lines].join('\n')}\n`;
 }
 
-function forBash({ value }: Candidate, { quote, kept }: Line): string {
+function forBash(value: string, { quote, kept }: Line): string {
   const text = value.slice(kept);
   if (quote === '"') return text.replace(/[\\"$`]/g, '\\$&');
   if (quote === "'") return text.replace(/'/g, `'\\''`);
   return text.replace(/[^\p{L}\p{N}_@%+=:,./-]/gu, '\\$&');
-}
-
-// zsh and fish quote candidates themselves.
-function forOthers({ value, description }: Candidate): string {
-  return description === '' ? value : `${value}\t${description}`;
 }

@@ -44,19 +44,11 @@ export function printTable(terminal: Terminal, head: readonly string[], rows: Ro
   terminal.out(terminal.paint('dim', table.slice(0, end)) + table.slice(end));
 }
 
-interface Table {
-  readonly head: readonly string[];
-  readonly rows: Rows;
-  /** Said in place of a table without rows. */
-  readonly none: string;
-  readonly shrinks?: number;
-}
-
-/** Prints what a verb lists, as a JSON document or as a table, and returns 0, its exit status. */
+/** Prints what a verb lists, as a JSON document, as a table, or as `none`, and returns 0, its exit status. */
 export function reportTable(
   { json, terminal }: Pick<VerbCall, 'json' | 'terminal'>,
   document: object,
-  { head, rows, none, shrinks }: Table,
+  { head, rows, none, shrinks }: { head: readonly string[]; rows: Rows; none: string; shrinks?: number },
 ): 0 {
   if (json) return printJson(terminal, { ok: true, ...document });
   if (rows.length === 0) terminal.out(`${none}\n`);

@@ -14,8 +14,6 @@ import { shortPath } from './print.js';
 /** The kinds of tools that `wield new` creates; the first one is the default. */
 export const TEMPLATES = ['bash', 'python', 'node', 'ts', 'tools-json'] as const;
 
-export type Template = (typeof TEMPLATES)[number];
-
 export interface NewFile {
   /** Relative to the workspace. */
   readonly path: string;
@@ -118,7 +116,7 @@ const toolsJson = (name: string, schema: string): string =>
   )}\n`;
 
 /** Returns the files of a new tool in a directory. */
-export function toFiles(name: string, template: Template, workdir: string): NewFile[] {
+export function toFiles(name: string, template: (typeof TEMPLATES)[number], workdir: string): NewFile[] {
   const descriptor = `skills/${name}/tools.json`;
   const schema = schemaAddress('tools', workdir, `.agents/${descriptor}`);
   const tool = (path: string, text: string, mode = 0o644): NewFile => ({ path: `.agents/${path}`, text, mode });

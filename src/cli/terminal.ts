@@ -5,31 +5,9 @@ import { styleText } from 'node:util';
 import { MACHINE_HINTS, systemReason, ToolError } from '../core/error.js';
 import type { Io } from './io.js';
 
-export type Colour = 'red' | 'yellow' | 'green' | 'cyan' | 'dim' | 'bold';
+type Colour = 'red' | 'yellow' | 'green' | 'cyan' | 'dim' | 'bold';
 
-export interface Terminal {
-  readonly io: Io;
-  /** Writes data to stdout. Throws `ClosedOutput` if the reader is gone, else `io`. */
-  out(text: string): void;
-  /** The same without blocking, so that signals and timeouts are still handled. */
-  outAsync(bytes: Uint8Array): Promise<void>;
-  /** Writes everything else to stderr. */
-  err(text: string): void;
-  /** Shows a line on a terminal that the next output replaces; an empty text clears it. */
-  showTransient(text: string): void;
-  /** Sets `--plain`, once it is known whether it is a parameter of a tool. */
-  setPlain(plain: boolean): void;
-  /** Colours text for one of the streams if it shows colour. */
-  paint(colour: Colour, text: string, stream?: 'out' | 'err'): string;
-  readonly outIsTerminal: boolean;
-  readonly errIsTerminal: boolean;
-  readonly inIsTerminal: boolean;
-  /** Whether the user can be asked: stdin and stderr are terminals, and this is not CI. */
-  readonly canAsk: boolean;
-  readonly columns: number;
-  /** Runs one question after another: a tool may have several at once. */
-  inTurn<T>(ask: () => Promise<T>): Promise<T>;
-}
+export type Terminal = ReturnType<typeof createTerminal>;
 
 const CLEAR = '\r\u001b[K';
 
@@ -48,7 +26,7 @@ function toOutputError(error: unknown): Error {
   });
 }
 
-export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): Terminal {
+export function createTerminal(io: Io, { plain }: { readonly plain: boolean }) {
   const { stdin, stdout, stderr, env } = io;
   const outIsTerminal = stdout.isTerminal;
   const errIsTerminal = stderr.isTerminal;
@@ -65,13 +43,15 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
   };
   return {
     io,
-    showTransient(text) {
+    /** Shows a line on a terminal that the next output replaces; an empty text clears it. */
+    showTransient(text: string): void {
       clearTransient();
       if (text === '' || isMuted() || !errIsTerminal) return;
       stderr.write(`${text}\r`);
       hasTransient = true;
     },
-    out(text) {
+    /** Writes data to stdout. Throws `ClosedOutput` if the reader is gone, else `io`. */
+    out(text: string): void {
       clearTransient();
       try {
         stdout.write(text);
@@ -79,20 +59,25 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
         throw toOutputError(error);
       }
     },
-    async outAsync(bytes) {
+    /** The same without blocking, so that signals and timeouts are still handled. */
+    async outAsync(bytes: Uint8Array): Promise<void> {
       clearTransient();
       await stdout.writeAsync(bytes).catch((error) => {
         throw toOutputError(error);
       });
     },
-    err(text) {
+    /** Writes everything else to stderr. */
+    err(text: string): void {
       clearTransient();
       stderr.write(text);
     },
-    setPlain(value) {
+    /** Sets `--plain`, once it is known whether it is a parameter of a tool. */
+    setPlain(value: boolean): void {
       isPlain = value;
     },
-    paint: (colour, text, stream = 'out') => (showsColour(stream) ? styleText(colour, text) : text),
+    /** Colours text for one of the streams if it shows colour. */
+    paint: (colour: Colour, text: string, stream: 'out' | 'err' = 'out'): string =>
+      showsColour(stream) ? styleText(colour, text) : text,
     get outIsTerminal() {
       return outIsTerminal && !isPlain;
     },
@@ -102,11 +87,13 @@ export function createTerminal(io: Io, { plain }: { readonly plain: boolean }): 
     get inIsTerminal() {
       return stdin.isTerminal;
     },
+    /** Whether the user can be asked: stdin and stderr are terminals, and this is not CI. */
     get canAsk() {
       return !env.CI && errIsTerminal && stdin.isTerminal;
     },
     columns: Number(env.COLUMNS) || (outIsTerminal && stdout.columns) || 100,
-    inTurn(ask) {
+    /** Runs one question after another: a tool may have several at once. */
+    inTurn<T>(ask: () => Promise<T>): Promise<T> {
       const answer = lastQuestion.then(ask);
       lastQuestion = answer.catch(() => {});
       return answer;

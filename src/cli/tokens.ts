@@ -33,7 +33,9 @@ export function openTokenFile(file: string, terminal: Terminal, isStart = true):
   let seen: FileIdentity | 'missing' | undefined;
   const read = (): void => {
     tokens = [];
-    tokens = readTokens(file);
+    const text = readTextFile(file, MAX_BYTES);
+    if (text === undefined) throw new ToolError('io', `file not found: ${file}`, { hint: `${GENERATE} > ${file}` });
+    tokens = parseTokens(text, file);
   };
   const identify = (): FileIdentity | 'missing' => statIdentity(file) ?? 'missing';
   if (isStart) {
@@ -52,12 +54,6 @@ export function openTokenFile(file: string, terminal: Terminal, isStart = true):
     }
     return tokens;
   };
-}
-
-function readTokens(file: string): readonly string[] {
-  const text = readTextFile(file, MAX_BYTES);
-  if (text === undefined) throw new ToolError('io', `file not found: ${file}`, { hint: `${GENERATE} > ${file}` });
-  return parseTokens(text, file);
 }
 
 // One token per line, so that a new one is valid before the old one is removed.

@@ -13,17 +13,11 @@ import type { LoginPages } from '../upstream/login/pages.js';
 import { findLoginUser, isPerUser } from '../upstream/login/user.js';
 import type { Terminal } from './terminal.js';
 
-/** A server that did not answer, as `--json` prints it. */
-export interface Unanswered {
-  readonly name: string;
-  readonly state: 'starting' | 'failed' | 'untrusted' | 'unknown';
-  readonly message: string;
-  readonly hint: string;
-}
+type Unanswered = ReturnType<typeof findUnanswered>[number];
 
 /** Returns the servers that did not answer, why, and what to do next. */
-export function findUnanswered({ state: { upstreams } }: NodeToolbox): Unanswered[] {
-  return upstreams.states().flatMap(({ server, state, runner, failure }): Unanswered[] => {
+export function findUnanswered({ state: { upstreams } }: NodeToolbox) {
+  return upstreams.states().flatMap(({ server, state, runner, failure }) => {
     if (state === 'listed' || state === 'off' || state === 'blocked') return [];
     const { name } = server;
     const { message, hint = '' } =

@@ -1,12 +1,11 @@
 // Newer versions of pinned servers: finds them, shows how their tools differ, and moves the pin (UPS-125).
 
-import type { Scope } from '../clients/client.js';
 import { writeConfig } from '../clients/config-file.js';
 import { editServer, wieldFile } from '../clients/wield-file.js';
 import { isToolError, ToolError } from '../core/error.js';
 import type { JsonObject } from '../core/json.js';
 import { sanitize, spellOut } from '../core/text.js';
-import { mayStart, type StdioServer } from '../core/upstream.js';
+import { mayStart } from '../core/upstream.js';
 import { type LockedServer, readLockedServers } from '../install/lock-file.js';
 import type { Failure } from '../install/sources/fetch.js';
 import type { NodeToolbox } from '../node.js';
@@ -19,27 +18,10 @@ import { installServer, lockOf, lockServer, type PinnedServer, packageOf, pinSer
 import type { VerbCall } from './verb.js';
 import { findState } from './verbs/mcp/server.js';
 
-interface Pinned {
-  readonly server: StdioServer;
-  readonly scope: Scope;
-  /** What was asked for, besides an exact version. */
-  readonly asked: string | null;
-}
+type NewerServer = Awaited<ReturnType<typeof findNewerServers>>['newer'][number];
 
-export interface NewerServer extends Pinned {
-  readonly pin: PinnedServer;
-  readonly entry: JsonObject;
-  readonly before: string;
-}
-
-export interface FoundServers {
-  readonly newer: readonly NewerServer[];
-  /** Those whose registry could not be asked, or has other bytes for the pinned version. */
-  readonly failed: readonly Failure[];
-}
-
-/** Returns the pinned servers in files that wield writes. */
-function listPinned(toolbox: NodeToolbox): Pinned[] {
+// Returns the pinned servers in files that wield writes, and what was asked for, besides an exact version.
+function listPinned(toolbox: NodeToolbox) {
   const environment = findClientEnvironment(toolbox);
   return toolbox.state.upstreams.states().flatMap(({ server }) => {
     const scope = (['user', 'project'] as const).find((one) => server.position.file === wieldFile(one, environment));
@@ -77,12 +59,16 @@ export function chooseServers(call: VerbCall, names: readonly string[]): string[
   return names.filter((name) => pinned.includes(name));
 }
 
-/** Asks the registries. A server that was added with an exact version is left out, unless it is named. */
-export async function findNewerServers(call: VerbCall, names: readonly string[] = []): Promise<FoundServers> {
+/**
+ * Asks the registries. A server that was added with an exact version is left out, unless it is named. Those have failed
+ * whose registry could not be asked, or has other bytes for the pinned version.
+ */
+export async function findNewerServers(call: VerbCall, names: readonly string[] = []) {
   const toolbox = call.toolbox();
-  const newer: NewerServer[] = [];
+  const pinned = listPinned(toolbox);
+  const newer: ((typeof pinned)[number] & { pin: PinnedServer; entry: JsonObject; before: string })[] = [];
   const failed: Failure[] = [];
-  for (const one of listPinned(toolbox)) {
+  for (const one of pinned) {
     const { server, scope, asked } = one;
     const { name, integrity } = server;
     const wanted = packageOf(server);
@@ -98,24 +84,18 @@ export async function findNewerServers(call: VerbCall, names: readonly string[] 
       if (pin === undefined) continue;
       const { resolved } = pin;
       if (resolved.version !== before) newer.push({ ...one, pin, entry, before });
-      else if (wanted.ecosystem === 'npm' && resolved.integrity !== integrity) throw replaced(name, pin);
+      else if (wanted.ecosystem === 'npm' && resolved.integrity !== integrity) {
+        const what = `${describePackage(pin.wanted, resolved.version)} of the server ${name}`;
+        throw new ToolError('integrity', `the registry has other bytes for ${what} than it was pinned to`, {
+          hint: 'find out why; the pin stays',
+        });
+      }
     } catch (error) {
       if (!isToolError(error)) throw error;
       failed.push({ name, error });
     }
   }
   return { newer, failed };
-}
-
-function replaced(name: string, { wanted, resolved }: PinnedServer): ToolError {
-  const what = describePackage(wanted, resolved.version);
-  return new ToolError(
-    'integrity',
-    `the registry has other bytes for ${what} of the server ${name} than it was pinned to`,
-    {
-      hint: 'find out why; the pin stays',
-    },
-  );
 }
 
 /** Moves pins, each after its tools were shown and confirmed. A dry run starts nothing. */

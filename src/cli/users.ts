@@ -23,13 +23,6 @@ const TOKEN_FILES = 'token';
 
 type Users = NonNullable<AccessOptions['users']>;
 
-/** How users are recognised while a server runs. */
-export interface ServerUsers {
-  /** Returns what finds the user of a token; undefined while nobody needs to log in. */
-  readonly current: () => Users | undefined;
-  readonly resource: AccessOptions['resource'];
-}
-
 const MAX_SUBJECTS = 1000;
 
 /** The last verified token of each user of an identity provider, which some servers exchange; in memory only (IDN-27). */
@@ -55,13 +48,13 @@ export function openUsers(
   toolbox: NodeToolbox,
   publicUrl: URL | undefined,
   subjects: ReturnType<typeof createSubjects>,
-): ServerUsers {
+) {
   const { configuration } = toolbox.state;
   const hasUsers = ({ auth, tokens }: ServeSettings): boolean => auth.length + tokens.length > 0;
   const started = configuration();
   let settings = started.settings.serve;
   const { auth } = settings;
-  let users = createUsers(call, toolbox, settings, { publicUrl, isStart: true });
+  let users = createUsers(call, toolbox, settings, publicUrl, true);
   let failure: string | undefined;
   // An invalid file may name users.
   let isKnown = started.fault === undefined;
@@ -72,7 +65,7 @@ export function openUsers(
     if (fault !== undefined && (isOther || !isKnown)) return { error: 'unavailable', reason: fault };
     if (isOther) {
       try {
-        users = createUsers(call, toolbox, now.serve, { publicUrl, isStart: false });
+        users = createUsers(call, toolbox, now.serve, publicUrl, false);
         settings = now.serve;
         failure = undefined;
       } catch (error) {
@@ -87,7 +80,8 @@ export function openUsers(
     return found;
   };
   return {
-    current() {
+    /** Returns what finds the user of a token; undefined while nobody needs to log in. */
+    current(): Users | undefined {
       const { fault, settings: now } = configuration();
       isKnown ||= fault === undefined;
       // A server whose last user is removed is not open to everyone.
@@ -105,17 +99,13 @@ export function openUsers(
   };
 }
 
-interface UsersOptions {
-  readonly publicUrl: URL | undefined;
-  /** Whether the server starts, which then fails if a token file cannot be read. */
-  readonly isStart: boolean;
-}
-
+// The start of a server fails if a token file cannot be read.
 function createUsers(
   call: VerbCall,
   { machine, state }: NodeToolbox,
   { auth, tokens }: ServeSettings,
-  { publicUrl, isStart }: UsersOptions,
+  publicUrl: URL | undefined,
+  isStart: boolean,
 ): Users {
   const { debug, home } = machine.world;
   const { createFetch } = state.network;

@@ -5,26 +5,18 @@ import { ALIASES, findAlias, toOwnArguments } from './aliases.js';
 import type { Verb } from './verb.js';
 
 type Load = () => Promise<Verb>;
-type Modes = Readonly<Record<string, Load>>;
+type Row = readonly [summary: string, load: Load, modes?: Readonly<Record<string, Load>>];
 
 /** What a verb is for; `--help` lists the verbs by it. */
 export type VerbGroup = 'make' | 'use' | 'connect' | 'govern' | 'install';
 
-export interface VerbSummary {
-  readonly name: string;
-  readonly group: VerbGroup;
-  readonly summary: string;
-}
+/**
+ * A verb that is loaded on first use. Its modes are other jobs of it, each with flags of its own, by the flag that chooses it:
+ * `wield list --outdated`.
+ */
+export type VerbEntry = ReturnType<typeof of>[number];
 
-export interface VerbEntry extends VerbSummary {
-  readonly load: Load;
-  /** Other jobs of the verb, each with flags of its own, by the flag that chooses it: `wield list --outdated`. */
-  readonly modes: Modes;
-}
-
-type Row = readonly [summary: string, load: Load, modes?: Modes];
-
-const of = (group: VerbGroup, rows: Readonly<Record<string, Row>>): readonly VerbEntry[] =>
+const of = (group: VerbGroup, rows: Readonly<Record<string, Row>>) =>
   Object.entries(rows).map(([name, [summary, load, modes = {}]]) => ({ name, group, summary, load, modes }));
 
 /** In the order of the help. */

@@ -25,17 +25,17 @@ export function ownFlagValue(name: string, kind: FlagKind, value: string | true)
   });
 }
 
-export interface SplitOptions {
-  readonly stopAtPositional?: boolean;
-  /** Returns the name of a flag by its letter, such as `namespace` for `-N`. `-h` is always `help`. */
-  readonly longOf?: (letter: string) => string | undefined;
-}
-
-/** Splits all arguments, or those up to the first positional (included) with `stopAtPositional`. */
+/**
+ * Splits all arguments, or those up to the first positional (included) with `stopAtPositional`. `longOf` returns the name of a
+ * flag by its letter, such as `namespace` for `-N`; `-h` is always `help`.
+ */
 export function splitArguments(
   argv: readonly string[],
   kindOf: (name: string) => FlagKind | undefined,
-  { stopAtPositional = false, longOf = () => undefined }: SplitOptions = {},
+  {
+    stopAtPositional = false,
+    longOf = () => undefined,
+  }: { stopAtPositional?: boolean; longOf?: (letter: string) => string | undefined } = {},
 ): { readonly parsed: readonly Argument[]; readonly rest: readonly string[] } {
   const parsed: Argument[] = [];
   for (let at = 0; at < argv.length; at++) {

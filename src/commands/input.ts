@@ -6,8 +6,8 @@ import { nearest, parseDuration, quoteOutside } from '../core/text.js';
 import type { Tool } from '../core/tool.js';
 import { type Argument, type FlagKind, ownFlagValue, splitArguments } from './arguments.js';
 import { isVariadic, OWN_FLAGS, type Parameter, toParameters, toPositionals } from './parameters.js';
-import { createTargetFinder, kindOfTarget, type TargetFinder } from './target.js';
-import { addValue } from './values.js';
+import { createTargetFinder, kindOfTarget } from './target.js';
+import { addValue, type Given } from './values.js';
 
 /** The input that was read from a command line. */
 export interface CommandInput {
@@ -26,12 +26,7 @@ export interface CommandInputOptions {
 }
 
 /** A tool's command line, split once. */
-export interface ToolArguments {
-  /** Returns the program's own flags by name, even if other arguments are wrong. */
-  flags(): Map<string, string | true>;
-  /** Returns the tool's input. Throws `invalid_input` or `usage`. */
-  toInput(): CommandInput;
-}
+export type ToolArguments = ReturnType<typeof parseToolArguments>;
 
 const noOwnFlags = (): undefined => undefined;
 
@@ -39,13 +34,44 @@ export function parseToolArguments(
   tool: Tool,
   argv: readonly string[],
   { ownKind = noOwnFlags, command = `wield call ${tool.name}` }: CommandInputOptions = {},
-): ToolArguments {
-  const parameters = toParameters(tool.input.json);
+) {
+  const root = tool.input.json;
+  const parameters = toParameters(root);
   const find = createTargetFinder(parameters, tool.traits.aliases);
   const { parsed } = splitArguments(argv, (name) => kindOfTarget(find(name)) ?? ownKind(name));
   return {
+    /** Returns the program's own flags by name, even if other arguments are wrong. */
     flags: () => toOwnFlags(parsed, (name) => (find(name) === undefined ? ownKind(name) : undefined)),
-    toInput: () => toInput({ tool, parsed, parameters, find, ownKind, command }),
+    /** Returns the tool's input. Throws `invalid_input` or `usage`. */
+    toInput(): CommandInput {
+      const values = new Map<Parameter, Json>();
+      const add = (parameter: Parameter, given: Given): void => {
+        values.set(parameter, addValue(values.get(parameter), given, parameter.schema, root));
+      };
+      const positionals: string[] = [];
+      for (const argument of parsed) {
+        if (argument.kind === 'positional') positionals.push(argument.value);
+        else if (argument.kind !== 'flag') throw badFlag(argument, parameters, { command, ownKind });
+        else {
+          const target = find(argument.name);
+          // A flag of the program.
+          if (target === undefined) continue;
+          const { parameter, path, json, negated } = target;
+          const raw = negated ? negate(argument.value) : argument.value === true ? 'true' : argument.value;
+          add(parameter, { raw, json, path, positional: false, flag: `--${quoteOutside(argument.name, 80)}` });
+        }
+      }
+      const free = toPositionals(parameters, tool.traits.positional).filter((one) => !values.has(one));
+      placePositionals(positionals, free, command, (parameter, raw) =>
+        add(parameter, { raw, json: false, path: [], positional: true, flag: parameter.flag }),
+      );
+      const input: Record<string, Json> = {};
+      for (const parameter of parameters) {
+        const value = values.get(parameter);
+        if (value !== undefined) input[parameter.name] = value;
+      }
+      return { input, given: values.size > 0 };
+    },
   };
 }
 
@@ -77,43 +103,6 @@ export function toOwnFlags(
     else flags.set(argument.name, value);
   }
   return flags;
-}
-
-interface InputParts extends Required<CommandInputOptions> {
-  readonly tool: Tool;
-  readonly parsed: readonly Argument[];
-  readonly parameters: readonly Parameter[];
-  readonly find: TargetFinder;
-}
-
-function toInput({ tool, parsed, parameters, find, ownKind, command }: InputParts): CommandInput {
-  const root = tool.input.json;
-  const values = new Map<Parameter, Json>();
-  const positionals: string[] = [];
-  for (const argument of parsed) {
-    if (argument.kind === 'positional') positionals.push(argument.value);
-    else if (argument.kind !== 'flag') throw badFlag(argument, parameters, { command, ownKind });
-    else {
-      const target = find(argument.name);
-      // A flag of the program.
-      if (target === undefined) continue;
-      const { parameter, path, json, negated } = target;
-      const raw = negated ? negate(argument.value) : argument.value === true ? 'true' : argument.value;
-      const given = { raw, json, path, positional: false, flag: `--${quoteOutside(argument.name, 80)}` };
-      values.set(parameter, addValue(values.get(parameter), given, parameter.schema, root));
-    }
-  }
-  const free = toPositionals(parameters, tool.traits.positional).filter((one) => !values.has(one));
-  placePositionals(positionals, free, command, (parameter, raw) => {
-    const given = { raw, json: false, path: [], positional: true, flag: parameter.flag };
-    values.set(parameter, addValue(values.get(parameter), given, parameter.schema, root));
-  });
-  const input: Record<string, Json> = {};
-  for (const parameter of parameters) {
-    const value = values.get(parameter);
-    if (value !== undefined) input[parameter.name] = value;
-  }
-  return { input, given: values.size > 0 };
 }
 
 /** The error for an input given both as `--input` and as flags. */

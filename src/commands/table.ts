@@ -9,14 +9,10 @@ import { commandName, commandWords } from './names.js';
 /** Tools by command word; several if they collide. */
 export type Commands = ReadonlyMap<string, readonly Tool[]>;
 
-export interface CommandTable {
-  /** Commands without a group. */
-  readonly single: Commands;
-  readonly groups: ReadonlyMap<string, Commands>;
-}
+export type CommandTable = ReturnType<typeof toCommandTable>;
 
-/** Returns the commands of visible tools. */
-export function toCommandTable(tools: Iterable<Tool>): CommandTable {
+/** Returns the commands of visible tools: those without a group, and those of each group. */
+export function toCommandTable(tools: Iterable<Tool>) {
   const single = new Map<string, Tool[]>();
   const groups = new Map<string, Map<string, Tool[]>>();
   for (const tool of tools) {
@@ -31,7 +27,7 @@ export function toCommandTable(tools: Iterable<Tool>): CommandTable {
     if (same) same.push(tool);
     else commands.set(word, [tool]);
   }
-  return { single, groups };
+  return { single, groups } satisfies { single: Commands; groups: ReadonlyMap<string, Commands> };
 }
 
 /** Finds the tool or group of a command word. Throws `ambiguous` if there are several. */

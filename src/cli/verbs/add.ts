@@ -9,7 +9,7 @@ import { isByName } from '../../install/manifest/item-name.js';
 import { parsePin } from '../../install/manifest/source-manifest.js';
 import { type InstallPlan, planAvailable } from '../../install/plan/plans.js';
 import { selectAvailable } from '../../install/plan/select.js';
-import { type AddedSources, addSource } from '../../install/sources/add.js';
+import { addSource } from '../../install/sources/add.js';
 import { listItems } from '../../install/sources/load.js';
 import type { AddedSource } from '../../install/sources/register.js';
 import type { Scan } from '../../install/sources/scan.js';
@@ -93,8 +93,17 @@ export const add: Verb = {
         dryRun ? previewPlan(wanted, inventory) : applyPlan(wanted, flags.has('force'), inventory);
       const applied = plan === undefined ? [] : await apply(plan);
       const refused = plan?.refused ?? [];
-      if (json) printJson(terminal, toJson({ dryRun, added, skipped, refused, installed: applied.map(toAppliedJson) }));
-      else {
+      if (json) {
+        const [source, ...nested] = added.map(toSourceJson);
+        const of = {
+          source,
+          nested,
+          skipped,
+          installed: applied.map(toAppliedJson),
+          refused: refused.map(toRefusedJson),
+        };
+        printJson(terminal, { ...outcomeOf({ refused }), dryRun, ...of });
+      } else {
         if (dryRun) terminal.out('  nothing was changed\n');
         else printApplied(terminal, applied, inventory);
         if (plan !== undefined) printRefused(terminal, plan);
@@ -165,17 +174,4 @@ function summarizePlugins({ plugins }: Scan): string {
 function showPaths(paths: readonly string[]): string {
   const shown = paths.slice(0, 3).map((path) => quoteOutside(path, 60));
   return [...shown, ...(paths.length > 3 ? ['…'] : [])].join(', ');
-}
-
-interface Outcome extends AddedSources {
-  readonly dryRun: boolean;
-  readonly refused: InstallPlan['refused'];
-  readonly installed: readonly unknown[];
-}
-
-function toJson({ dryRun, added, skipped, refused, installed }: Outcome) {
-  const [first] = added;
-  const nested = added.slice(1).map(toSourceJson);
-  const source = toSourceJson(first!);
-  return { ...outcomeOf({ refused }), dryRun, source, nested, skipped, installed, refused: refused.map(toRefusedJson) };
 }

@@ -82,9 +82,16 @@ async function act(call: VerbCall, store: ApprovalAdmin, action: string, given: 
   // Programs wait on their own machine.
   const programs = usesFleet(call) || call.flags.has('server') ? [] : held.programs.list();
   if (action === 'list') return list(call, store, programs);
-  if (action === 'show') return show(call, store, await store.find(id));
+  if (action === 'show') {
+    const approval = await store.find(id);
+    return report(call, { approval: toApprovalJson(approval) }, formatApproval(store, approval));
+  }
   if (action === 'revoke') assertStanding(call, await store.find(id));
-  if (call.dryRun) return preview(call, store, await store.find(id), action);
+  if (call.dryRun) {
+    const approval = await store.find(id);
+    const text = `  would ${action}\n${formatApproval(store, approval)}`;
+    return report(call, { dryRun: true, approval: toApprovalJson(approval) }, text);
+  }
   assertPerson(machine.insideCall, WHAT[action]!);
   if (action === 'approve' && call.flags.has('all-like-this'))
     return approveAll(call, store, findAlike(await store.find(id), programs));
@@ -112,11 +119,6 @@ function assertStanding(call: VerbCall, { id, state }: Approval): void {
   throw new ToolError('conflict', `${id} is ${state}, and not a standing approval`, {
     hint: `wield approvals deny ${id}${flagsOf(call)} denies the call`,
   });
-}
-
-function preview(call: VerbCall, store: ApprovalAdmin, approval: Approval, action: string): number {
-  const text = `  would ${action}\n${formatApproval(store, approval)}`;
-  return report(call, { dryRun: true, approval: toApprovalJson(approval) }, text);
 }
 
 async function list(call: VerbCall, store: ApprovalAdmin, programs: readonly SuspendedProgram[]): Promise<number> {
@@ -166,10 +168,6 @@ async function approveAll(call: VerbCall, store: ApprovalAdmin, ids: readonly st
   for (const id of ids) if (pending.has(id)) approved.push(await store.approve(id, false));
   const text = `  approved ${count(approved.length, 'call')}; the program goes on when it is resumed\n`;
   return report(call, { approvals: approved.map(toApprovalJson) }, text);
-}
-
-function show(call: VerbCall, store: ApprovalAdmin, approval: Approval): number {
-  return report(call, { approval: toApprovalJson(approval) }, formatApproval(store, approval));
 }
 
 function printOutcome(

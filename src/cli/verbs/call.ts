@@ -7,7 +7,7 @@ import { contentText } from '../../commands/output.js';
 import { kindOfOwnFlag, toParameters } from '../../commands/parameters.js';
 import { assertPerson, type Caller } from '../../core/caller.js';
 import { exitStatus, isToolError, ToolError } from '../../core/error.js';
-import { isRecord, type Json, type JsonObject, parseJson } from '../../core/json.js';
+import { isRecord, type JsonObject, parseJson } from '../../core/json.js';
 import type { ToolResult } from '../../core/result.js';
 import { quoteOutside } from '../../core/text.js';
 import type { Tool } from '../../core/tool.js';
@@ -91,15 +91,11 @@ async function callInVain(verbCall: VerbCall, ref: string): Promise<number> {
   // It may be a parameter of the tool, with any text.
   const input = isRead
     ? await readInput(source, terminal, signal)
-        .then(parseAny)
+        .then((text) => parseJson(text, '--input'))
         .catch(() => ({}))
     : {};
   const print = flags.has('json') || rest.includes('--json') ? callForJson : callForPerson;
   return print({ terminal, toolbox, ref, input, options: toCallOptions(verbCall, toolbox, flags) });
-}
-
-function parseAny(text: string): Json {
-  return parseJson(text, '--input');
 }
 
 /** Whether a tool is a module that was not loaded, so that its parameters and other tools are not known. */
@@ -107,22 +103,19 @@ export function isUnloaded({ action }: Tool): boolean {
   return action.kind === 'module' && action.export === null;
 }
 
-export interface ToolCommandLine {
-  readonly tool: Tool;
-  /** The reference of the tool; its name by default. */
-  readonly ref?: string;
-  /** What was typed before the arguments. */
-  readonly command: string;
-  /** The arguments. */
-  readonly rest: readonly string[];
-  /** Flags between the words of the command. */
-  readonly between?: ReadonlyMap<string, string | true>;
-}
-
-/** Calls a tool with the rest of a command line and returns the exit status. */
+/**
+ * Calls a tool with the rest of a command line and returns the exit status. `command` is what was typed before that, `between`
+ * the flags between its words, and `ref` the reference of the tool, by default its name.
+ */
 export async function callTool(
   verbCall: VerbCall,
-  { tool, ref = tool.name, command, rest, between = new Map() }: ToolCommandLine,
+  {
+    tool,
+    ref = tool.name,
+    command,
+    rest,
+    between = new Map(),
+  }: { tool: Tool; ref?: string; command: string; rest: readonly string[]; between?: VerbCall['flags'] },
 ): Promise<number> {
   const { terminal, flags: before, reserved, toolbox: open } = verbCall;
   const toolbox = open();
@@ -176,11 +169,11 @@ export function toCallOptions(
     // Approvals of a person do not apply to a tool that starts wield.
     caller: insideCall ? { ...PERSON, name: 'tool' } : PERSON,
     signal,
-    approve: createApprove({ terminal, yes: flags.has('yes'), insideCall }),
+    approve: createApprove(terminal, flags.has('yes'), insideCall),
     timeoutMs: timeout === undefined ? undefined : parseTimeout(String(timeout)),
     trust: flags.has('trust') || undefined,
     sandbox,
-    elicit: createElicit({ terminal, insideCall }),
+    elicit: createElicit(terminal, insideCall),
     full: flags.has('full') || undefined,
   };
 }

@@ -16,11 +16,6 @@ import { ASKS } from '../consent.js';
 import { report } from '../print.js';
 import type { Verb } from '../verb.js';
 
-interface Removable {
-  readonly path: string;
-  readonly bytes: number;
-}
-
 export const clean: Verb = {
   name: 'doctor --clean',
   usage: 'doctor --clean [--dry-run] [--json]',
@@ -43,9 +38,10 @@ export const clean: Verb = {
       (path) => !isWithin(cache, path) && (isAbandoned(path) || isAbandonedContender(path)),
     );
     const outside = findOutside(world.home, workdir);
-    const found = [...new Set([...findFiles(cache), ...stale, ...abandoned, ...outside])].map(
-      (path): Removable => ({ path, bytes: statOrNothing(path)?.size ?? 0 }),
-    );
+    const found = [...new Set([...findFiles(cache), ...stale, ...abandoned, ...outside])].map((path) => ({
+      path,
+      bytes: statOrNothing(path)?.size ?? 0,
+    }));
     if (!dryRun) for (const { path } of found) remove(path);
     const expired = stores.results.clean(configuration().settings.results, { dryRun });
     const unreachable = await stores.documents.clean({ dryRun });

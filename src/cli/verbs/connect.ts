@@ -4,17 +4,9 @@ import { dirname } from 'node:path';
 import type { Client, ClientEnvironment, ClientFile, Scope } from '../../clients/client.js';
 import { STARTS_IN_PROJECT } from '../../clients/client.js';
 import { readConfig, toPlain } from '../../clients/config-file.js';
-import {
-  applyPlan,
-  type ConnectPlan,
-  diffOf,
-  findFile,
-  isOwnEntry,
-  planConnect,
-  planUndo,
-} from '../../clients/connect.js';
+import { applyPlan, diffOf, findFile, isOwnEntry, planConnect, planUndo } from '../../clients/connect.js';
 import { valueAt } from '../../clients/forms/form.js';
-import { createRecordStore, type RecordStore } from '../../clients/records.js';
+import { createRecordStore } from '../../clients/records.js';
 import { CLIENTS, findClient } from '../../clients/table.js';
 import { assertPerson } from '../../core/caller.js';
 import { orNothing, ToolError } from '../../core/error.js';
@@ -74,31 +66,24 @@ export const connect: Verb = {
     const server = findServer(call, client, file, name, environment);
     if (call.flags.has('print')) return print(call, client, file, server);
     if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'connecting a client');
-    const store = createRecordStore(toolbox.machine.wieldHome);
-    const undo = call.flags.has('undo');
-    const plan = (): ConnectPlan =>
-      undo ? planUndo(client, file, name, store) : planConnect(client, file, server, store);
-    return carryOut(call, client, plan, { toolbox, environment, undo, server, store });
+    return carryOut(call, client, file, server, environment);
   },
 };
-
-interface ConnectTask {
-  readonly toolbox: NodeToolbox;
-  readonly environment: ClientEnvironment;
-  readonly undo: boolean;
-  readonly server: Server;
-  readonly store: RecordStore;
-}
 
 async function carryOut(
   call: VerbCall,
   client: Client,
-  toPlan: () => ConnectPlan,
-  { toolbox, environment, undo, server, store }: ConnectTask,
+  place: ClientFile,
+  server: Server,
+  environment: ClientEnvironment,
 ): Promise<number> {
   const { terminal, json, dryRun } = call;
-  const plan = toPlan();
   const { name } = server;
+  const toolbox = call.toolbox();
+  const store = createRecordStore(toolbox.machine.wieldHome);
+  const undo = call.flags.has('undo');
+  const toPlan = () => (undo ? planUndo(client, place, name, store) : planConnect(client, place, server, store));
+  const plan = toPlan();
   const { file, scope, changed } = plan;
   const shown = spellOut(shortPath(file.path, toolbox));
   const diff = changed ? toShownDiff(diffOf(plan)) : [];

@@ -8,7 +8,7 @@ import { itemKey } from '../../install/manifest/item-name.js';
 import { planInstall } from '../../install/plan/plans.js';
 import { syncSource } from '../../install/sources/fetch.js';
 import { findSource } from '../../install/sources/load.js';
-import { type InstalledItem, loadSources, type SourceRecord } from '../../install/state.js';
+import { type InstalledItem, loadSources } from '../../install/state.js';
 import { ASKS, mayConfirm, RUN_HOOKS, unconfirmed } from '../consent.js';
 import { confirmPlan, printApplied, readInstalled, withInstalling } from '../installing.js';
 import { printJson, report } from '../print.js';
@@ -31,15 +31,6 @@ export const hooks: Verb = {
   },
 };
 
-interface ListedHook {
-  readonly source: string;
-  readonly item: string | null;
-  readonly event: string;
-  readonly run: string;
-  /** Whether it ran: for the current commit of a source, or for the installed item. Null for uninstall hooks. */
-  readonly state: SourceRecord['hooks'] | 'not installed' | null;
-}
-
 async function list(call: VerbCall, target: string | undefined): Promise<number> {
   const { terminal, json, cwd } = call;
   const environment = await readInstalled(call);
@@ -55,7 +46,8 @@ async function list(call: VerbCall, target: string | undefined): Promise<number>
   return 0;
 }
 
-function listHooks({ sources, installed }: Inventory): ListedHook[] {
+// The state is whether it ran: for the current commit of a source, or for the installed item. Null for uninstall hooks.
+function listHooks({ sources, installed }: Inventory) {
   const items = new Map(installed.items.map((item) => [itemKey(item), item]));
   return sources.flatMap(({ record: { id, hooks: state }, scan }) => [
     ...scan.manifest.hooks.map(({ event, run }) => ({
@@ -76,7 +68,7 @@ function listHooks({ sources, installed }: Inventory): ListedHook[] {
   ]);
 }
 
-function toState(event: 'build' | 'install' | 'uninstall', item: InstalledItem | undefined): ListedHook['state'] {
+function toState(event: 'build' | 'install' | 'uninstall', item: InstalledItem | undefined) {
   if (event === 'uninstall') return null;
   if (item === undefined) return 'not installed';
   const isRun = event === 'build' ? item.build === 'built' : item.portable.built !== null;

@@ -9,7 +9,7 @@ import { count, sanitize, shortenPath, spellOut } from '../../core/text.js';
 import { agentHomes } from '../../install/environment.js';
 import { loadInventory } from '../../install/inventory.js';
 import { toAppliedJson } from '../../install/json.js';
-import { importMind, type LeftOver, type MindProposal } from '../../install/mind/import.js';
+import { importMind, type MindProposal } from '../../install/mind/import.js';
 import { type MindState, readMindState } from '../../install/mind/state.js';
 import { assertUnchanged, changeConfig, findClientEnvironment } from '../clients.js';
 import { ASKS, confirm, RUN_HOOKS } from '../consent.js';
@@ -55,7 +55,8 @@ export const importSystem: Verb = {
         files,
         async agree(proposal) {
           if (!json && (dryRun || !flags.has('yes'))) showProposal(call, proposal, homes);
-          if (!json) printLeft(call, proposal.left);
+          for (const { what, why } of json ? [] : proposal.left)
+            terminal.err(`  ${terminal.paint('yellow', 'left', 'err')}       ${sanitize(what)}: ${sanitize(why)}\n`);
           return !dryRun && confirm(call, `Take over ${what}?`, 'the installation');
         },
       });
@@ -81,11 +82,6 @@ function showProposal(
   if (homes.length > 0) terminal.err(`  homes    ${sanitize(homes.join(', '))}\n`);
   showPlan(terminal, plan, inventory);
   showHooks(terminal, plan.hooks);
-}
-
-function printLeft({ terminal }: VerbCall, left: readonly LeftOver[]): void {
-  for (const { what, why } of left)
-    terminal.err(`  ${terminal.paint('yellow', 'left', 'err')}       ${sanitize(what)}: ${sanitize(why)}\n`);
 }
 
 function findMindHome({ flags, env, cwd, toolbox }: VerbCall): string {

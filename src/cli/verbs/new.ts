@@ -62,8 +62,9 @@ export const newTool: Verb = {
     const isTrusted = trust.isTrusted(workdir);
     if (json) return printJson(terminal, { ok: true, name, workdir, created, trusted: isTrusted });
     for (const path of created) terminal.out(`  created  ${shorten(path)}\n`);
-    if (isMarked(name, kind))
-      terminal.out(`  asks     before a model calls it: "${findDestructiveWord(name)}" may be destructive\n`);
+    // A tools.json has no mark for it.
+    const word = kind === 'openapi' || kind === 'tools-json' ? undefined : findDestructiveWord(name);
+    if (word !== undefined) terminal.out(`  asks     before a model calls it: "${word}" may be destructive\n`);
     if (!isTrusted) terminal.out('  note     models may call it after: wield trust\n');
     else if (!wasTrusted) terminal.out('  trusted  this workspace; wield trust --revoke undoes it\n');
     terminal.out(kind === 'openapi' ? `  Try      wield ${name}\n` : `  Try      wield call ${name} --text hello\n`);
@@ -81,11 +82,6 @@ function describeName(written: string): string {
   return flag !== undefined && isToolName(name)
     ? `wield new ${name} --${flag}`
     : 'use at most 64 letters, digits, _ and -';
-}
-
-// A tools.json has no mark for it.
-function isMarked(name: string, kind: string): boolean {
-  return kind !== 'openapi' && kind !== 'tools-json' && findDestructiveWord(name) !== undefined;
 }
 
 async function documentFiles({ cwd, flags }: VerbCall, name: string, workdir: string): Promise<NewFile[]> {

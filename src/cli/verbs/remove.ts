@@ -60,10 +60,7 @@ export const remove: Verb = {
 };
 
 // The files of a tool, or of the document or module that it is the name of; undefined if there is no such tool.
-async function findFiles(
-  toolbox: NodeToolbox,
-  name: string,
-): Promise<{ readonly paths: readonly string[]; readonly tools: readonly string[] } | undefined> {
+async function findFiles(toolbox: NodeToolbox, name: string) {
   const all = await toolbox.list({ hidden: true });
   const tool = all.find((one) => one.name === name) ?? all.find(({ traits }) => traits.group === name);
   if (tool === undefined) return undefined;

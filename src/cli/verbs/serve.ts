@@ -99,7 +99,11 @@ export const serve: Verb = {
         .filter(Boolean),
     });
     if (call.flags.has('trust')) assertPerson(toolbox.machine.insideCall, 'trusting');
-    if (call.flags.has('ui')) assertPage(toolbox, http);
+    // UI-22: the page has an address of its own, so that of the server does not matter.
+    if (call.flags.has('ui')) assertPerson(toolbox.machine.insideCall, 'opening the page');
+    // Over stdio the token would be in the log of the client.
+    if (call.flags.has('ui') && http === undefined)
+      throw usageError('--ui needs --http', 'add --http 7070, or run wield ui beside it');
     if (pages === undefined) return serveOverStdio(call, toolbox);
     const users = openUsers(call, toolbox, publicUrl, subjects);
     const access = {
@@ -157,13 +161,6 @@ async function serveOverStdio({ terminal, signal }: VerbCall, toolbox: NodeToolb
   signal.addEventListener('abort', () => void serving.close(), { once: true });
   await serving.ended;
   return 0;
-}
-
-// UI-22: the page has an address of its own, so that of the server does not matter.
-function assertPage({ machine }: NodeToolbox, http: string | true | undefined): void {
-  assertPerson(machine.insideCall, 'opening the page');
-  // Over stdio the token would be in the log of the client.
-  if (http === undefined) throw usageError('--ui needs --http', 'add --http 7070, or run wield ui beside it');
 }
 
 interface HttpServing {
@@ -230,10 +227,7 @@ async function serveOverHttp(
   await announce(terminal, toolbox, access.host, port);
   const page = call.flags.has('ui') ? await (await import('../page.js')).openPage(call, toolbox, 0) : undefined;
   if (page !== undefined) terminal.out(`${page.url}\n`);
-  const unwatch = reportReloads(call, toolbox, {
-    what: 'tokens and configuration are',
-    onHangup: () => access.tokens?.(),
-  });
+  const unwatch = reportReloads(call, toolbox, 'tokens and configuration are', () => access.tokens?.());
   await untilAborted(signal);
   unwatch();
   page?.close();

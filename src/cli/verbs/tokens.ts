@@ -1,7 +1,6 @@
 // `wield list --tokens`: how many tokens the definitions of the tools cost a model, per tool.
 
 import { compareText, count } from '../../core/text.js';
-import type { Toolbox } from '../../core/toolbox.js';
 import { printJson } from '../print.js';
 import { MODE, openProfile, PROFILE, warnOfProfile } from '../profile.js';
 import { SENT } from '../sent.js';
@@ -33,7 +32,9 @@ export const tokens: Verb = {
     const adapter = String(flags.get('adapter') ?? 'mcp');
     const most = numberOf(call, 'max');
     const toolbox = openProfile(call);
-    const tools = await countTokens(toolbox, adapter);
+    const tools = (await SENT[adapter]!(toolbox))
+      .map(({ tool: name, server, tokens }) => ({ name, server, tokens }))
+      .sort((a, b) => b.tokens - a.tokens || compareText(a.name, b.name));
     await warnOfProfile(call, toolbox);
     const total = tools.reduce((sum, tool) => sum + tool.tokens, 0);
     const isOver = most !== undefined && total > most;
@@ -51,15 +52,3 @@ export const tokens: Verb = {
     return 1;
   },
 };
-
-interface CountedTool {
-  readonly name: string;
-  readonly server: string | null;
-  readonly tokens: number;
-}
-
-async function countTokens(toolbox: Toolbox, adapter: string): Promise<readonly CountedTool[]> {
-  return (await SENT[adapter]!(toolbox))
-    .map(({ tool, server, tokens }): CountedTool => ({ name: tool, server, tokens }))
-    .sort((a, b) => b.tokens - a.tokens || compareText(a.name, b.name));
-}

@@ -84,7 +84,7 @@ export const worker: Verb = {
     if (numbers !== undefined) terminal.err(`  showing metrics at ${metrics!.host}:${numbers.port}/metrics\n`);
     if (!toolbox.workspace.trusted)
       terminal.err(`  ${describeDistrust(toolbox)}: calls of its tools are refused until you run wield trust\n`);
-    const unwatch = reportReloads(call, toolbox, { what: 'the configuration is' });
+    const unwatch = reportReloads(call, toolbox, 'the configuration is');
     await untilAborted(signal);
     unwatch();
     await opened.drain();
@@ -120,11 +120,6 @@ function readTags({ flags }: VerbCall): readonly string[] {
 const TIMEOUT_MS = 5000;
 const MAX_CONNECTIONS = 64;
 
-interface PageServer {
-  readonly port: number;
-  close(): void;
-}
-
 interface Page {
   readonly status: number;
   readonly text: string;
@@ -134,7 +129,7 @@ interface Page {
 const NOT_FOUND: Page = { status: 404, text: 'not found\n' };
 
 /** Answers probes until it is closed. */
-function openHealth(address: Address, isReady: () => Promise<boolean>): Promise<PageServer> {
+function openHealth(address: Address, isReady: () => Promise<boolean>) {
   return openPages(address, ['/healthz', '/readyz'], async (path) => {
     const isFine = path === '/healthz' || (await isReady());
     return isFine ? { status: 200, text: 'ok\n' } : { status: 503, text: 'not ready\n' };
@@ -142,7 +137,7 @@ function openHealth(address: Address, isReady: () => Promise<boolean>): Promise<
 }
 
 /** Answers with metrics until it is closed, behind the same checks as `/metrics` of a server. */
-function openMetrics(access: Address & AccessOptions, read: () => Promise<string>): Promise<PageServer> {
+function openMetrics(access: Address & AccessOptions, read: () => Promise<string>) {
   return openPages(access, ['/metrics'], async (_path, { headers, headersDistinct }) => {
     // Node keeps the first of two.
     const header = (name: string): string | undefined =>
@@ -157,7 +152,7 @@ async function openPages(
   address: Address,
   paths: readonly string[],
   answer: (path: string, request: IncomingMessage) => Promise<Page>,
-): Promise<PageServer> {
+) {
   const { createServer } = await import('node:http');
   const limits = { headersTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS, connectionsCheckingInterval: 1000 };
   const find = async (request: IncomingMessage): Promise<Page> => {
@@ -175,7 +170,7 @@ async function openPages(
   const { port } = await listen(server, address);
   return {
     port,
-    close() {
+    close(): void {
       server.closeAllConnections();
       server.close();
     },

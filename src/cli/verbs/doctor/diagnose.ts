@@ -31,16 +31,10 @@ import { describeDistrust } from '../../runnable.js';
 import { checkNetwork, checkRequirements, checkSecrets, checkTelemetry } from './facts.js';
 import { allRules, offerProblems, ruleProblems, sandboxProblems } from './rules.js';
 
-export interface Diagnosis {
-  readonly checks: readonly HealthCheck[];
-  readonly problems: readonly Problem[];
-  readonly warnings: readonly Problem[];
-}
-
 const SHIM = /\/(?:\.pyenv|\.rbenv|\.nodenv|\.asdf|\.local\/share\/mise|\.volta)\/|\/shims\//;
 
 /** Runs all checks. */
-export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<string>): Promise<Diagnosis> {
+export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<string>) {
   const survey = await toolbox.catalog.survey();
   const { policy, settings } = toolbox.state.snapshot();
   const configuration = toolbox.state.configuration();
@@ -48,7 +42,7 @@ export async function runDoctor(toolbox: NodeToolbox, reserved: ReadonlySet<stri
   const requirements = await checkRequirements(toolbox, survey);
   const ofSurvey = [
     ...commandProblems(survey, reserved),
-    ...ruleProblems({ rules, survey, view: settings.view, policy }),
+    ...ruleProblems(rules, survey, settings.view, policy),
     ...offerProblems(configuration, survey),
     ...sandboxProblems(toolbox, configuration, survey),
     ...requirements.problems,

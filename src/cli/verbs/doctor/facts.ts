@@ -110,10 +110,7 @@ interface Required {
 }
 
 /** Lists what tools and skills require; what is missing is a warning (TOOL-27). */
-export async function checkRequirements(
-  toolbox: NodeToolbox,
-  { tools, skills }: Survey,
-): Promise<{ readonly checks: readonly HealthCheck[]; readonly problems: readonly Problem[] }> {
+export async function checkRequirements(toolbox: NodeToolbox, { tools, skills }: Survey) {
   const { world } = toolbox.machine;
   const { workdir, settings } = toolbox.state.snapshot();
   const all: Required[] = [];
@@ -130,18 +127,14 @@ export async function checkRequirements(
   }
   const met = all.filter(({ missing }) => missing.length === 0);
   const listed = met.map(({ name, requires }) => `${name} (${describeRequirements(requires)})`).join(', ');
-  const message = `all there: ${listed}`;
-  return {
-    checks: met.length === 0 ? [] : [{ level: 'ok', about: 'requires', message }],
-    problems: all
-      .filter(({ missing }) => missing.length > 0)
-      .map(({ name, path, missing }) => ({
-        severity: 'warning',
-        path,
-        message: `${name} needs ${missing.map(({ what }) => what).join('; ')}`,
-        hint: [...new Set(missing.map(({ hint }) => hint))].join('; '),
-      })),
-  };
+  const checks: HealthCheck[] =
+    met.length === 0 ? [] : [{ level: 'ok', about: 'requires', message: `all there: ${listed}` }];
+  const unmet = all.filter(({ missing }) => missing.length > 0);
+  const problems = unmet.map(({ name, path, missing }): Problem => {
+    const hint = [...new Set(missing.map((one) => one.hint))].join('; ');
+    return { severity: 'warning', path, message: `${name} needs ${missing.map(({ what }) => what).join('; ')}`, hint };
+  });
+  return { checks, problems };
 }
 
 // The variables of `@env` are requirements too.

@@ -15,16 +15,8 @@ import type { NodeToolbox } from '../../../node.js';
 import { toSelected } from '../../../policy/selected-tool.js';
 import { findPathFault, toPath } from '../../../process/sandbox/profile.js';
 
-interface RulesToCheck {
-  readonly rules: readonly Rule[];
-  readonly survey: Survey;
-  /** The names that models use, which rules do not (RES-48). */
-  readonly view: View;
-  /** Gives tools labels, which rules select like tags. */
-  readonly policy: Policy;
-}
-
-export function ruleProblems({ rules, survey, view, policy }: RulesToCheck): Problem[] {
+/** `view` has the names that models use, which rules do not (RES-48); `policy` gives tools labels, which rules select like tags. */
+export function ruleProblems(rules: readonly Rule[], survey: Survey, view: View, policy: Policy): Problem[] {
   const tools = [...survey.tools, ...survey.unlisted, ...survey.denied.map(({ tool }) => tool)];
   return rules.flatMap((rule) => findProblem(rule, tools, view, policy) ?? []);
 }

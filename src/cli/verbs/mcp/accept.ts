@@ -11,7 +11,6 @@ import { acceptServer } from '../../../install/apply/accept.js';
 import { type InstallPaths, pathsOf } from '../../../install/environment.js';
 import {
   type ConfigOption,
-  type ConfigValues,
   checkValue,
   fillEntry,
   isReference,
@@ -151,25 +150,20 @@ function factsOf(server: ServerEntry): [string, string][] {
   return [['command', words.join(' ')], ['cwd', server.cwd ?? 'the workdir'], ...pairs('env', server.env)];
 }
 
-interface AskedConfig {
-  readonly config: ConfigValues;
-  /** Values that are kept in private files, which the configuration refers to. */
-  readonly secrets: readonly { readonly path: string; readonly value: string }[];
-}
-
 /** Throws `usage` for a value that does not fit, and for one that is missing where nobody can be asked (INS-69). */
 async function askConfig(
   call: VerbCall,
   server: string,
-  { template, config: known = {} }: InstalledServer,
+  { template, config: earlier = {} }: InstalledServer,
   paths: InstallPaths,
-): Promise<AskedConfig> {
+) {
   const given = readPairs(call.repeated('set'));
   const options = template?.options ?? {};
   const odd = Object.keys(given).find((key) => !Object.hasOwn(options, key));
-  if (odd !== undefined)
-    throw usageError(`${spellOut(server)} has no option "${quoteOutside(odd, 60)}"`, optionsHint(Object.keys(options)));
-  const config: Record<string, readonly string[]> = { ...known };
+  const known = Object.keys(options).join(', ');
+  const hint = known === '' ? 'it needs no configuration' : `its options: ${known}`;
+  if (odd !== undefined) throw usageError(`${spellOut(server)} has no option "${quoteOutside(odd, 60)}"`, hint);
+  const config: Record<string, readonly string[]> = { ...earlier };
   const secrets: { path: string; value: string }[] = [];
   const set = (key: string, texts: readonly string[]): void => {
     const option = options[key]!;
@@ -194,10 +188,6 @@ async function askConfig(
       data: { missing },
     });
   return { config, secrets };
-}
-
-function optionsHint(keys: readonly string[]): string {
-  return keys.length === 0 ? 'it needs no configuration' : `its options: ${keys.join(', ')}`;
 }
 
 function readPairs(pairs: readonly string[]): Record<string, readonly string[]> {

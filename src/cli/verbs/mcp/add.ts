@@ -63,7 +63,9 @@ export const add: McpAction = {
     const { name, entry: written, command, bundle, variables, optional, origin } = wanted;
     if (!call.dryRun) assertPerson(toolbox.machine.insideCall, 'adding a server');
     if (bundle !== undefined) return addBundle(call, bundle);
-    if (isOwnServer(command[0] ?? '', command.slice(1))) throw ownServer();
+    // UPS-1: it would start itself again and again, so it is not listed.
+    if (isOwnServer(command[0] ?? '', command.slice(1)))
+      throw usageError('this command starts wield itself', 'its tools are already here; wield list shows them');
     const environment = findClientEnvironment(toolbox);
     const target = wieldFile(scope, environment);
     const file = spellOut(shortPath(target, toolbox));
@@ -191,11 +193,6 @@ function assertOwnFlags(typed: readonly string[], [program]: readonly string[]):
   const flag = after.findIndex((word) => /^(?:-[yn]|--yes|--dry-run)$/.test(word));
   if (flag === -1 || !after.slice(flag).some((word) => !word.startsWith('-'))) return;
   throw usageError(`${after[flag]} is in the middle of the command`, STRAY_FLAG);
-}
-
-// UPS-1: it would start itself again and again, so it is not listed.
-function ownServer(): ToolError {
-  return usageError('this command starts wield itself', 'its tools are already here; wield list shows them');
 }
 
 // The program may be installed later, or on another machine.

@@ -28,7 +28,7 @@ export const list: McpAction = {
       printJson(call.terminal, {
         ok: true,
         servers: states.map(toServerJson),
-        shared: shared.map(toSharedJson),
+        shared: shared.map((one) => ({ ...one, startedAt: new Date(one.startedAt).toISOString() })),
         problems,
       });
     else if (states.length > 0) print(call, states, toolbox);
@@ -44,10 +44,6 @@ export const list: McpAction = {
     return 0;
   },
 };
-
-function toSharedJson({ startedAt, ...state }: SharedState): Record<string, unknown> {
-  return { ...state, startedAt: new Date(startedAt).toISOString() };
-}
 
 // UPS-122
 function printShared({ terminal }: VerbCall, shared: readonly SharedState[], toolbox: NodeToolbox): void {
