@@ -10,9 +10,9 @@ import {
   flagOfLetter,
   formatVerbHelp,
   kindOfFlag,
+  type NamedVerb,
   unknownFlag,
   usageError,
-  type Verb,
   type VerbArguments,
   type VerbCall,
 } from './verb.js';
@@ -32,7 +32,11 @@ export function findCommandWord(argv: readonly string[]) {
 }
 
 /** Parses the arguments of a verb; `before` are flags that preceded it. Throws `usage`. */
-export function parseVerbArguments(verb: Verb, before: readonly Argument[], argv: readonly string[]): VerbArguments {
+export function parseVerbArguments(
+  verb: NamedVerb,
+  before: readonly Argument[],
+  argv: readonly string[],
+): VerbArguments {
   const kindOf = (name: string) => kindOfFlag(verb, name);
   const longOf = (letter: string) => flagOfLetter(verb, letter);
   const { parsed: own, rest } = splitArguments(argv, kindOf, { stopAtPositional: verb.readsRest ?? false, longOf });

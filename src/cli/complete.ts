@@ -19,7 +19,7 @@ import type { Tool } from '../core/tool.js';
 import { createNodeToolbox, type NodeToolbox } from '../node.js';
 import { type Io, resolvePath } from './io.js';
 import { formatAnswer, isShell, splitLine } from './shells.js';
-import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type Verb } from './verb.js';
+import { COMMON_FLAGS, type FlagHelp, kindOfFlag, type NamedVerb } from './verb.js';
 import { call } from './verbs/call.js';
 import { findCommandEntry, loadVerb, RESERVED, VERBS } from './verbs.js';
 
@@ -92,7 +92,7 @@ async function firstLevel(setup: Setup): Promise<Completable> {
   return toCompletableFlags(setup, COMMON_FLAGS, (index) => (index === 0 ? words : NOTHING));
 }
 
-async function completeVerb(verb: Verb, asked: Asked): Promise<Completion> {
+async function completeVerb(verb: NamedVerb, asked: Asked): Promise<Completion> {
   const { words, current, open } = asked;
   if (verb.readsRest) {
     const { parsed, rest } = splitArguments(words, (name) => kindOfFlag(verb, name), { stopAtPositional: true });
@@ -105,7 +105,7 @@ async function completeVerb(verb: Verb, asked: Asked): Promise<Completion> {
   return completeWords(toCompletableFlags(asked, flags, positional), words, current);
 }
 
-async function offeredBy({ completes = [] }: Verb, open: Setup['open']): Promise<Completion> {
+async function offeredBy({ completes = [] }: NamedVerb, open: Setup['open']): Promise<Completion> {
   if (completes === 'files') return { candidates: [], files: true };
   if (completes !== 'tools') return offer(completes);
   const tools = await open().list();

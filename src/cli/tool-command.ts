@@ -12,12 +12,15 @@ import type { NodeToolbox } from '../node.js';
 import { findCommandWord } from './command-line.js';
 import { printHelp, printJson } from './print.js';
 import { oneLine } from './table.js';
-import { unknownFlag, usageError, type Verb, type VerbCall } from './verb.js';
+import { type NamedVerb, unknownFlag, usageError, type VerbCall } from './verb.js';
 import { call, callTool, isUnloaded } from './verbs/call.js';
 import { RESERVED } from './verbs.js';
 
 /** The verb for a command word that is not a verb. */
-export const toolCommand: Verb = {
+export const toolCommand: NamedVerb = {
+  name: 'call',
+  flags: {},
+  positionals: 1,
   ...call,
   async run(verbCall) {
     const { positionals, rest, toolbox: open } = verbCall;

@@ -74,7 +74,7 @@ export interface VerbCall extends VerbArguments {
     word: string,
     before: readonly Argument[],
     rest: readonly string[],
-  ): Promise<{ readonly verb: Verb; readonly parsed: VerbArguments }>;
+  ): Promise<{ readonly verb: NamedVerb; readonly parsed: VerbArguments }>;
   /** Tells which flags belong to wield, once the parameters of a tool are known. */
   settleFlags(flags: ReadonlyMap<string, string | true>): void;
   /** Calls a listener on SIGHUP, which then does not stop the command; not at a terminal, where it means that it was closed. */
@@ -88,13 +88,13 @@ export interface VerbCall extends VerbArguments {
 }
 
 export interface Verb {
-  readonly name: string;
   readonly usage: string;
   readonly summary: string;
   readonly examples: readonly string[];
-  readonly flags: Readonly<Record<string, FlagHelp>>;
-  /** The maximum number of positionals. */
-  readonly positionals: number;
+  /** None by default. */
+  readonly flags?: Readonly<Record<string, FlagHelp>>;
+  /** The maximum number of positionals; none by default. */
+  readonly positionals?: number;
   /** How to complete positionals: fixed words, tool names, or files. */
   readonly completes?: 'tools' | 'files' | readonly string[];
   /** The hint for an unknown flag that probably belongs to another program. */
@@ -107,6 +107,13 @@ export interface Verb {
   run(call: VerbCall): Promise<number>;
 }
 
+/** A verb with its name, which the table of verbs gives it. */
+export interface NamedVerb extends Verb {
+  readonly name: string;
+  readonly flags: NonNullable<Verb['flags']>;
+  readonly positionals: number;
+}
+
 /** Flags of every verb. */
 export const COMMON_FLAGS: Readonly<Record<string, FlagHelp>> = {
   cwd: option('DIR', 'Run in this directory'),
@@ -116,17 +123,17 @@ export const COMMON_FLAGS: Readonly<Record<string, FlagHelp>> = {
   help: toggle('Show this help'),
 };
 
-export function kindOfFlag(verb: Verb, name: string): FlagKind | undefined {
+export function kindOfFlag(verb: NamedVerb, name: string): FlagKind | undefined {
   const flags = { ...COMMON_FLAGS, ...verb.flags };
   return Object.hasOwn(flags, name) ? flags[name]!.kind : undefined;
 }
 
-export function flagOfLetter(verb: Verb, letter: string): string | undefined {
+export function flagOfLetter(verb: NamedVerb, letter: string): string | undefined {
   return Object.keys(verb.flags).find((name) => verb.flags[name]!.short === letter);
 }
 
 /** The error for a flag that is unknown or has no value. */
-export function unknownFlag(verb: Verb | undefined, name: string, kind: 'unknown' | 'incomplete'): ToolError {
+export function unknownFlag(verb: NamedVerb | undefined, name: string, kind: 'unknown' | 'incomplete'): ToolError {
   const help = verb === undefined ? 'wield --help' : `wield ${verb.name} --help`;
   if (kind === 'incomplete') return usageError(`${name} needs a value`, help);
   const known = Object.keys({ ...COMMON_FLAGS, ...verb?.flags });
@@ -163,7 +170,7 @@ export function numberOf({ flags }: Pick<VerbArguments, 'flags'>, name: string):
   return value === undefined ? undefined : Number(value);
 }
 
-export function formatVerbHelp(verb: Verb): string {
+export function formatVerbHelp(verb: NamedVerb): string {
   const flags = Object.entries({ ...verb.flags, ...COMMON_FLAGS });
   const rows = flags.map(([name, flag]) => [
     `${flag.short === undefined ? '' : `-${flag.short}, `}--${name}${flag.value === undefined ? '' : ` ${flag.value}`}`,

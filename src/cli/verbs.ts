@@ -2,7 +2,7 @@
 
 import type { Argument } from '../commands/index.js';
 import { ALIASES, findAlias, toOwnArguments } from './aliases.js';
-import type { Verb } from './verb.js';
+import type { NamedVerb, Verb } from './verb.js';
 
 type Load = () => Promise<Verb>;
 type Row = readonly [summary: string, load: Load, modes?: Readonly<Record<string, Load>>];
@@ -16,8 +16,18 @@ export type VerbGroup = 'make' | 'use' | 'connect' | 'govern' | 'install';
  */
 export type VerbEntry = ReturnType<typeof of>[number];
 
+const named = (name: string, load: Load) => async (): Promise<NamedVerb> => ({
+  name,
+  flags: {},
+  positionals: 0,
+  ...(await load()),
+});
+
 const of = (group: VerbGroup, rows: Readonly<Record<string, Row>>) =>
-  Object.entries(rows).map(([name, [summary, load, modes = {}]]) => ({ name, group, summary, load, modes }));
+  Object.entries(rows).map(([name, [summary, load, modes = {}]]) => {
+    const ofModes = Object.entries(modes).map(([mode, one]) => [mode, named(`${name} --${mode}`, one)] as const);
+    return { name, group, summary, load: named(name, load), modes: Object.fromEntries(ofModes) };
+  });
 
 /** In the order of the help. */
 export const VERBS: readonly VerbEntry[] = [

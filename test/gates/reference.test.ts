@@ -42,9 +42,10 @@ describe('command line', () => {
     expect(headings.slice(-VERBS.length).sort()).toEqual(VERBS.map((verb) => verb.name).sort());
     for (const { name, load, modes } of VERBS) {
       const verb = await load();
-      expect(verb.name).toBe(name);
+      expect(verb.usage).toMatch(new RegExp(`^${name}(?: |$)`, 'm'));
       expect(Object.keys(verb.flags)).toEqual(expect.arrayContaining(Object.keys(modes)));
-      for (const [mode, loadMode] of Object.entries(modes)) expect((await loadMode()).name).toBe(`${name} --${mode}`);
+      for (const [mode, loadMode] of Object.entries(modes))
+        expect((await loadMode()).usage).toMatch(new RegExp(`^${name} --${mode}(?: |$)`, 'm'));
       expect(verb.examples.length).toBeGreaterThan(0);
       expect(findSection(page, name)).toContain(`\`wield ${name}`);
       expect(findSection(page, name)).toContain('JSON');

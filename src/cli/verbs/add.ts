@@ -30,7 +30,6 @@ import { printJson } from '../print.js';
 import { option, required, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const add: Verb = {
-  name: 'add',
   usage:
     'add <owner/repo | URL | DIR | BUNDLE | OPENAPI> [--namespace NAME] [--plugin NAME …] [--pin REF] [--signer KEY] [--register-only] [--dry-run] [--yes]\n  wield add --import (mind | permissions)',
   summary:

@@ -18,7 +18,6 @@ import { printJson, report } from '../print.js';
 import { option, toggle, usageError, type Verb } from '../verb.js';
 
 export const adopt: Verb = {
-  name: 'install --adopt',
   usage: 'install --adopt <[kind:]name> --to DIR [--force] [--dry-run] [--yes]',
   summary: 'Move a skill, agent or rule that is in an agent home into a source, and install it from there.',
   examples: ['wield install --adopt skill:notes --to ~/my-tools'],

@@ -21,7 +21,6 @@ const WITHOUT_ID = ['list', 'sessions'];
 const FLAG_OF = { 'all-like-this': 'approve', always: 'approve', reason: 'deny' };
 
 export const approvals: Verb = {
-  name: 'approvals',
   usage:
     'approvals [list | show ID | approve ID [--all-like-this | --always] | deny ID [--reason TEXT] | revoke ID] [--dry-run]\n  wield approvals sessions | clear ID',
   summary: 'List the calls that wait for your approval and what you approved; approve, deny or take back.',

@@ -15,7 +15,6 @@ const INTEGRITY = 7;
 const SHOWN = 5;
 
 export const auditVerify: Verb = {
-  name: 'audit --verify',
   usage: 'audit --verify [--checkpoint | --against FILE] [--json]',
   summary: 'Verify that no line of the audit log was changed, dropped, moved or inserted. Exits with 7 if one was.',
   examples: ['wield audit --verify --checkpoint > checkpoint.json', 'wield audit --verify --against checkpoint.json'],
@@ -23,7 +22,6 @@ export const auditVerify: Verb = {
     checkpoint: toggle('Print what the log contains now, to be kept or signed elsewhere'),
     against: option('FILE', 'Also verify that the log still contains what it did at a checkpoint'),
   },
-  positionals: 0,
   completes: 'files',
   async run({ flags, terminal, json, toolbox }) {
     const { directory } = toolbox().state.audit;

@@ -22,7 +22,6 @@ const DEFAULT_LIMIT = 100;
 const POLL_MS = 300;
 
 export const audit: Verb = {
-  name: 'audit',
   usage:
     'audit [--tool GLOB] [--caller GLOB] [--user GLOB] [--session ID] [--denied] [--since TIME] [--follow] [--stats] [--verify] [--json]',
   summary: 'Show the audit log: calls, callers and results, newest last.',
@@ -45,7 +44,6 @@ export const audit: Verb = {
     verify: toggle('Verify that no line was changed; wield audit --verify --help'),
     fleet: FLEET,
   },
-  positionals: 0,
   runsUntilStopped: true,
   async run(call) {
     const { flags, json, terminal } = call;

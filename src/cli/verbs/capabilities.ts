@@ -8,12 +8,10 @@ import type { Verb } from '../verb.js';
 import { toCallOptions } from './call.js';
 
 export const capabilities: Verb = {
-  name: 'init --capabilities',
   usage: 'init --capabilities [--dry-run] [--json]',
   summary: 'Write a summary of what the tools can do, by theme, for the system prompt of an agent.',
   examples: ['wield init --capabilities', 'wield init --capabilities --dry-run'],
   flags: ASKS,
-  positionals: 0,
   async run(call) {
     const { terminal, flags, json, dryRun } = call;
     const toolbox = call.toolbox();

@@ -17,13 +17,11 @@ import { report } from '../print.js';
 import type { Verb } from '../verb.js';
 
 export const clean: Verb = {
-  name: 'doctor --clean',
   usage: 'doctor --clean [--dry-run] [--json]',
   summary: 'Remove caches, expired approvals and results, unreferenced documents and temporary files.',
   examples: ['wield doctor --clean --dry-run', 'wield doctor --clean'],
   // Does not ask: nothing that it removes is needed (CLI-31).
   flags: ASKS,
-  positionals: 0,
   async run(call) {
     const { toolbox, signal, dryRun } = call;
     if (!dryRun) await recoverIfIdle(toRecoveryEnvironment(toolbox(), signal));

@@ -5,11 +5,9 @@ import { isShell, SCRIPTS, SHELLS } from '../shells.js';
 import { required, unknownChoice, type Verb } from '../verb.js';
 
 export const completions: Verb = {
-  name: 'completions',
   usage: 'completions <bash|zsh|fish>',
   summary: 'Print a shell script that completes verbs, tools, flags and values.',
   examples: ['source <(wield completions bash)', 'wield completions fish > ~/.config/fish/completions/wield.fish'],
-  flags: {},
   positionals: 1,
   completes: SHELLS,
   async run(call) {

@@ -19,7 +19,6 @@ import { printTable } from '../table.js';
 import { option, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const config: Verb = {
-  name: 'config',
   usage: 'config [--json]\n  wield config homes [list | add DIR | remove DIR] [--preset NAME] [--dry-run] [--yes]',
   summary: 'Show the effective configuration, with the file and line of each value; or manage the agent homes.',
   examples: ['wield config', 'wield config homes add --preset codex'],

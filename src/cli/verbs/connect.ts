@@ -30,7 +30,6 @@ import { printTable } from '../table.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const connect: Verb = {
-  name: 'connect',
   usage:
     'connect [CLIENT] [--scope project|user] [--name NAME] [--profile NAME] [--mode MODE] [--print | --undo] [--dry-run] [--yes]',
   summary: 'Add wield to the configuration of a client such as Claude Code or Cursor. Shows the change first.',

@@ -16,7 +16,6 @@ import { runDoctor } from './doctor/diagnose.js';
 const COLOURS = { ok: 'green', absent: 'dim', warning: 'yellow', problem: 'red' } as const;
 
 export const doctor: Verb = {
-  name: 'doctor',
   usage: 'doctor [--fix [--dry-run] [--yes]] [--json]\n  wield doctor --clean [--dry-run]',
   summary: 'Check the setup and suggest fixes. Exits with 1 if there is a problem.',
   examples: ['wield doctor', 'wield doctor --fix'],
@@ -26,7 +25,6 @@ export const doctor: Verb = {
     ...ASKS,
     clean: toggle('Remove caches and expired data'),
   },
-  positionals: 0,
   async run(call) {
     const { terminal, flags, json, reserved, toolbox: open, dryRun } = call;
     // Nothing else can be checked before the state can be used.

@@ -17,7 +17,6 @@ import { judgeUnseen } from '../unseen.js';
 import { option, required, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const explain: Verb = {
-  name: 'explain',
   usage: 'explain <tool> [--input JSON] [--as user] [--after LABEL+… | --session ID]',
   summary: 'Show whether a call is allowed, and which rule in which file decides it.',
   examples: ['wield explain hello', `wield explain hello --input '{"name":"Ada"}' --as mcp`],

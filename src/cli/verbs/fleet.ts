@@ -12,7 +12,6 @@ const ACTIONS = ['status', 'key'];
 const ROTATE_HOURS = 1;
 
 export const fleet: Verb = {
-  name: 'fleet',
   usage: 'fleet status [--fleet URL] | fleet key [--rotate] [--dry-run] [--yes]',
   summary: 'Show who runs calls of a fleet, what waits and the last hour; or create its key.',
   examples: ['wield fleet status --fleet rediss://queue:6379', 'wield fleet key', 'wield fleet key --rotate'],

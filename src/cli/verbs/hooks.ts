@@ -15,7 +15,6 @@ import { printJson, report } from '../print.js';
 import { required, unknownChoice, type Verb, type VerbCall } from '../verb.js';
 
 export const hooks: Verb = {
-  name: 'hooks',
   usage: 'hooks list [source]\n  wield hooks run <source | source#item> [--dry-run] [--yes]',
   summary: 'List the hooks of sources and their items, or run install and build hooks again.',
   examples: ['wield hooks list', 'wield hooks run acme/agent-tools'],

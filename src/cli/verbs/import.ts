@@ -19,7 +19,6 @@ import { option, required, unknownChoice, usageError, type Verb, type VerbCall }
 import { editHomes } from './config.js';
 
 export const importSystem: Verb = {
-  name: 'add --import',
   usage: 'add --import (mind [--from DIR] | permissions [CLIENT]) [--dry-run] [--yes]',
   summary:
     'Take over the sources, items and links of mind, or rules of Claude Code, Codex, Gemini CLI, Cursor and VS Code. Their own files are not changed.',

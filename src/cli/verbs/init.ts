@@ -53,7 +53,6 @@ const HELLO_CONFIG = `
 `;
 
 export const init: Verb = {
-  name: 'init',
   usage: 'init [--source [DIR]] [--dry-run] [--yes]\n  wield init --index [DIR]\n  wield init --capabilities',
   summary: 'Offer the tasks of this directory, or create a first tool. Existing files are kept.',
   examples: ['wield init', 'wield init --source'],

@@ -30,7 +30,6 @@ import { printJson, report } from '../print.js';
 import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const install: Verb = {
-  name: 'install',
   usage:
     'install <item…> [--all] [--source ID] [--accept] [--frozen] [--dry-run] [--yes]\n  wield install --adopt <item> --to DIR',
   summary: 'Install items of the added sources with their dependencies.',

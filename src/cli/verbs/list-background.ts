@@ -17,7 +17,6 @@ const STOP_MS = 10_000;
 const PART_BYTES = 64 * 1024;
 
 export const listBackground: Verb = {
-  name: 'list --background',
   usage: 'list --background [id or tool] [--follow | --stop] [--json]',
   summary: 'List processes in the background, show the output of one, or stop it.',
   examples: ['wield list --background', 'wield list --background dev --follow', 'wield list --background dev --stop'],

@@ -104,12 +104,9 @@ function short(version: string): string {
 }
 
 export const outdated: Verb = {
-  name: 'list --outdated',
   usage: 'list --outdated [--json]',
   summary: 'List installed items and pinned servers of which there is something newer. Changes nothing.',
   examples: ['wield list --outdated'],
-  flags: {},
-  positionals: 0,
   async run(call) {
     const { terminal, json } = call;
     const { items, failed: unreached } = await withInstalling(call, findOutdated);
@@ -160,7 +157,6 @@ export const outdated: Verb = {
 };
 
 export const exportInstalled: Verb = {
-  name: 'list --manifest',
   usage: 'list --manifest [--output FILE] [--whole-sources]',
   summary: 'Write the sources and installed items as a source manifest, with commits.',
   examples: ['wield list --manifest', 'wield list --manifest --output team/wield.toml'],
@@ -168,7 +164,6 @@ export const exportInstalled: Verb = {
     output: option('FILE', 'Write to this file'),
     'whole-sources': toggle('All items of the sources, not only the installed ones'),
   },
-  positionals: 0,
   async run(call) {
     const { flags, cwd, toolbox } = call;
     const inventory = loadInventory(toReadOnlyEnvironment(toolbox()));

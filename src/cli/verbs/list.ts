@@ -17,7 +17,6 @@ import { describeEmpty, findUnanswered, printUnanswered } from '../unanswered.js
 import { option, toggle, unknownChoice, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const list: Verb = {
-  name: 'list',
   usage:
     'list [--hidden] [--all] [--tag TAG] [--group GROUP] [--format FORMAT] [--installed [item…] | --available | --sources] [--profile NAME] [--json]\n  wield list --outdated | --manifest | --tokens | --background',
   summary: 'List the tools that can be called from this directory.',

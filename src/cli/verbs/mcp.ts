@@ -27,7 +27,6 @@ const ACTIONS: Readonly<Record<string, McpAction>> = {
 const actions = Object.values(ACTIONS);
 
 export const mcp: Verb = {
-  name: 'mcp',
   usage: actions.map(({ usage }) => `mcp ${usage}`).join('\n  wield '),
   summary: 'Manage upstream MCP servers: list, add, remove, import, refresh, restart, accept changes, log in.',
   examples: actions.map(({ example }) => example),
@@ -39,7 +38,8 @@ export const mcp: Verb = {
     const [name = 'list', ...rest] = call.positionals;
     const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name]! : undefined;
     if (action === undefined) throw unknownChoice('action', name, Object.keys(ACTIONS), 'wield mcp');
-    const known = { ...COMMON_FLAGS, ...action.flags };
+    const { flags = {}, positionals = 0 } = action;
+    const known = { ...COMMON_FLAGS, ...flags };
     const hint = `wield mcp ${action.usage}`;
     for (const flag of call.flags.keys()) {
       if (Object.hasOwn(known, flag)) continue;
@@ -47,9 +47,9 @@ export const mcp: Verb = {
       const isStray = rest.length > 1;
       throw usageError(`wield mcp ${name} has no flag --${flag}`, isStray ? STRAY_FLAG : hint);
     }
-    checkValues(action.flags, call);
-    if (rest.length > action.positionals) {
-      const odd = quoteOutside(rest[action.positionals]!, 60);
+    checkValues(flags, call);
+    if (rest.length > positionals) {
+      const odd = quoteOutside(rest[positionals]!, 60);
       throw usageError(`unexpected argument "${odd}"`, hint);
     }
     return action.run(call, rest);
@@ -59,7 +59,7 @@ export const mcp: Verb = {
 // Merges the flags of all actions; different descriptions of a flag are joined. Values are checked by the action.
 function joinFlags(): Record<string, FlagHelp> {
   const joined: Record<string, FlagHelp> = {};
-  for (const { flags } of actions) {
+  for (const { flags = {} } of actions) {
     for (const [name, flag] of Object.entries(flags)) {
       const known = joined[name];
       if (known === undefined) joined[name] = { ...flag, choices: undefined, range: undefined };

@@ -16,7 +16,6 @@ import { createFile, findTaken, type NewFile, TEMPLATES, testFile, toFiles } fro
 import { option, required, toggle, usageError, type Verb, type VerbCall } from '../verb.js';
 
 export const newTool: Verb = {
-  name: 'new',
   usage: 'new NAME [--bash | --python | --node | --ts | --tools-json | --openapi FILE] [--dry-run] [--yes]',
   summary: 'Create a tool of this workspace that works, with a test. Existing files are not changed.',
   examples: ['wield new greet', 'wield new greet --python', 'wield new petstore --openapi ./petstore.yaml'],

@@ -16,7 +16,6 @@ import { option, required, usageError, type Verb, type VerbCall } from '../verb.
 const FORMS = ['line', 'test'] as const;
 
 export const replay: Verb = {
-  name: 'replay',
   usage: 'replay FILE [COMMAND …]\n  wield replay --export line|test FILE',
   summary:
     'Run a command, serve by default, with the tools of a recording: calls get the recorded answers, nothing runs.',
@@ -75,11 +74,9 @@ async function printExport(call: VerbCall, { calls }: Recording, form: 'line' | 
 const LABELS = { 'only-a': 'removed', 'only-b': 'added', changed: 'changed' } as const;
 
 export const diff: Verb = {
-  name: 'diff',
   usage: 'diff A B [--json]',
   summary: 'Compare the calls of two recordings. Exits with 1 if they differ.',
   examples: ['wield diff before.ndjson after.ndjson'],
-  flags: {},
   positionals: 2,
   completes: 'files',
   async run({ positionals, terminal, json }) {
@@ -102,11 +99,9 @@ export const diff: Verb = {
 };
 
 export const record: Verb = {
-  name: 'record',
   usage: 'record FILE [COMMAND …]',
   summary: 'Run a command, serve by default, and write its calls with input and result to a file, without secrets.',
   examples: ['wield record calls.ndjson', 'wield record calls.ndjson call hello --name Ada'],
-  flags: {},
   positionals: 1,
   readsRest: true,
   runsUntilStopped: true,

@@ -15,7 +15,6 @@ import { findLast, moveToRemoved, restoreLast } from '../removed-files.js';
 import { required, toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const remove: Verb = {
-  name: 'remove',
   usage:
     'remove NAME [--dry-run] [--yes]\n  wield remove --undo [NAME] [--dry-run] [--yes]\n  wield remove --source <source>',
   summary: 'Remove a tool of this workspace, or your own, with its test. --undo brings back what was removed last.',

@@ -12,7 +12,6 @@ import { option, toggle, usageError, type Verb, type VerbCall } from '../verb.js
 import { callForJson, callForPerson, toCallOptions } from './call.js';
 
 export const run: Verb = {
-  name: 'run',
   usage: 'run FILE | --resume ID [--yes] [--json]',
   summary: 'Run a TypeScript program that calls tools: await tools.NAME({ … }).',
   examples: ['wield run stale-issues.ts', 'echo \'return tools.hello({ name: "Ada" })\' | wield run -'],

@@ -12,7 +12,6 @@ import { numberOf, option, type Verb } from '../verb.js';
 const DEFAULT_LIMIT = 10;
 
 export const search: Verb = {
-  name: 'search',
   usage: 'search [words] [--limit 10] [--json]',
   summary: 'Search tools and items by name and description, best match first. Without words it lists everything.',
   examples: ['wield search publish the site', 'wield search deploy --json'],

@@ -16,7 +16,6 @@ const MAX_LISTING_BYTES = 16 * 1024 * 1024;
 const ACTIONS = ['set', 'list', 'remove'];
 
 export const secrets: Verb = {
-  name: 'secrets',
   usage: 'secrets list | secrets set NAME [--dry-run] [--yes] | secrets remove NAME [--dry-run] [--yes]',
   summary: 'Keep secrets in the keychain of the system; configurations refer to them as keychain:NAME.',
   examples: [

@@ -32,7 +32,6 @@ const POLL_MS = 20;
 const STREAMS_MS = 500;
 
 export const serve: Verb = {
-  name: 'serve',
   usage: 'serve [--http [HOST:]PORT] [--mode MODE] [--profile NAME] [--with GROUP] [--ui]',
   summary: 'Serve the tools of this workdir to an agent over MCP, on stdio or HTTP.',
   examples: [
@@ -53,7 +52,6 @@ export const serve: Verb = {
     ui: toggle('With --http: also serve the page of wield ui, on a port of its own'),
     trust: toggle('Trust this workspace while the server runs'),
   },
-  positionals: 0,
   runsUntilStopped: true,
   async run(call) {
     const http = call.flags.get('http');

@@ -26,7 +26,6 @@ import { judgeUnseen } from '../unseen.js';
 import { required, toggle, type Verb } from '../verb.js';
 
 export const show: Verb = {
-  name: 'show',
   usage: 'show <tool> [--json]\n  wield show --source <source>',
   summary: 'Show the details of a tool: parameters, origin, what it runs, who may call it.',
   examples: ['wield show hello', 'wield show hello --json'],
@@ -165,11 +164,9 @@ function describeTraits({ traits }: Tool): string {
 }
 
 export const showSource: Verb = {
-  name: 'show --source',
   usage: 'show --source <source> [--json]',
   summary: 'Show the items of a source, and everything it has that is not installed, with the reason.',
   examples: ['wield show --source acme/agent-tools'],
-  flags: {},
   positionals: 1,
   async run({ terminal, positionals, json, cwd, toolbox }) {
     const usage = 'source; usage: wield show --source <source>';

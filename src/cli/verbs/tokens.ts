@@ -8,7 +8,6 @@ import { printTable } from '../table.js';
 import { numberOf, option, type Verb } from '../verb.js';
 
 export const tokens: Verb = {
-  name: 'list --tokens',
   usage: 'list --tokens [--profile NAME] [--mode MODE] [--adapter ADAPTER] [--max N] [--json]',
   summary: 'Show how many tokens the tools cost a model, biggest first.',
   examples: [
@@ -26,7 +25,6 @@ export const tokens: Verb = {
       range: [0, Number.MAX_SAFE_INTEGER, 'for example --max 4000'],
     }),
   },
-  positionals: 0,
   async run(call) {
     const { terminal, flags, json } = call;
     const adapter = String(flags.get('adapter') ?? 'mcp');

@@ -13,7 +13,6 @@ import { reportTable } from '../table.js';
 import { toggle, type Verb, type VerbCall } from '../verb.js';
 
 export const trust: Verb = {
-  name: 'trust',
   usage: 'trust [DIR] [--list | --revoke] [--dry-run] [--yes]',
   summary: 'Trust a workspace, so that models can call its tools. Your own calls need no trust.',
   examples: ['wield trust', 'wield trust --dry-run', 'wield trust --yes', 'wield trust --list', 'wield trust --revoke'],

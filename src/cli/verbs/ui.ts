@@ -8,7 +8,6 @@ import { printJson } from '../print.js';
 import { numberOf, option, toggle, type Verb } from '../verb.js';
 
 export const ui: Verb = {
-  name: 'ui',
   usage: 'ui [--port N] [--open] [--json]',
   summary: 'Show the tools, calls and approvals of this workdir on a page in your browser.',
   examples: ['wield ui --open', 'wield ui --port 7080', 'wield ui --json'],
@@ -18,7 +17,6 @@ export const ui: Verb = {
     }),
     open: toggle('Open the page in the browser'),
   },
-  positionals: 0,
   runsUntilStopped: true,
   async run(call) {
     const { terminal, flags, json, signal } = call;

@@ -15,7 +15,6 @@ import { report } from '../print.js';
 import { required, type Verb } from '../verb.js';
 
 export const uninstall: Verb = {
-  name: 'uninstall',
   usage: 'uninstall <item…> [--dry-run] [--yes]',
   summary: 'Uninstall items. Items that depend on them are shown first.',
   examples: ['wield uninstall acme:scan', "wield uninstall 'acme:*' --yes"],
@@ -60,7 +59,6 @@ export const uninstall: Verb = {
 };
 
 export const removeSource: Verb = {
-  name: 'remove --source',
   usage: 'remove --source <source> [--dry-run] [--yes]',
   summary: 'Remove a source, the sources it added, and everything installed from them.',
   examples: ['wield remove --source acme/agent-tools', 'wield remove --source ./my-tools --yes'],

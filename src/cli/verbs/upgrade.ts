@@ -34,7 +34,6 @@ import { chooseServers, printFailed, toFailedJson, upgradeServers } from '../upg
 import { toggle, type Verb } from '../verb.js';
 
 export const upgrade: Verb = {
-  name: 'upgrade',
   usage: 'upgrade [item or server…] [--offline] [--dry-run] [--force] [--yes]\n  wield upgrade --fetch-only [source…]',
   summary:
     'Upgrade installed items to the current version of their sources, and pinned servers. Shows every change first, and how to update wield itself.',
@@ -187,7 +186,6 @@ function printPreview(
 }
 
 export const sync: Verb = {
-  name: 'upgrade --fetch-only',
   usage: 'upgrade --fetch-only [source…] [--accept] [--dry-run]',
   summary: 'Fetch updates of sources. Installed items are not changed; wield upgrade does that.',
   examples: ['wield upgrade --fetch-only', 'wield upgrade --fetch-only acme/agent-tools'],

@@ -14,13 +14,10 @@ const INTEGRITY = 7;
 const SERVERS_HINT = 'wield mcp add NAME --force -- COMMAND pins a server again';
 
 export const verify: Verb = {
-  name: 'check --installed',
   usage: 'check --installed [--json]',
   summary:
     'Check installed files and pinned servers against their records and wield.lock. Exits with 7 if one differs.',
   examples: ['wield check --installed'],
-  flags: {},
-  positionals: 0,
   async run({ terminal, json, toolbox: open }) {
     const toolbox = open();
     const environment = toReadOnlyEnvironment(toolbox);

@@ -5,12 +5,9 @@ import { report } from '../print.js';
 import type { Verb } from '../verb.js';
 
 export const version: Verb = {
-  name: 'version',
   usage: 'version [--json]',
   summary: 'Print the version of wield.',
   examples: ['wield version'],
-  flags: {},
-  positionals: 0,
   async run(call) {
     const own = readVersion();
     return report(call, { version: own, node: process.versions.node }, `${own}\n`);

@@ -22,7 +22,6 @@ import { numberOf, option, toggle, usageError, type Verb, type VerbCall } from '
 const CONCURRENCY = 16;
 
 export const worker: Verb = {
-  name: 'worker',
   usage: 'worker --fleet URL [--tags TAG,…]',
   summary: 'Run calls of a fleet with the tools of this workdir.',
   examples: [
@@ -42,7 +41,6 @@ export const worker: Verb = {
     profile: PROFILE,
     trust: toggle('Trust this workspace while the worker runs'),
   },
-  positionals: 0,
   runsUntilStopped: true,
   async run(call) {
     const tags = readTags(call);
@@ -117,6 +115,7 @@ function readTags({ flags }: VerbCall): readonly string[] {
   return [...new Set(words)];
 }
 
+// Pages of a process that serves nothing else: probes for everyone who reaches the address (FLT-90), and metrics (FLT-91).
 const TIMEOUT_MS = 5000;
 const MAX_CONNECTIONS = 64;
 

@@ -9,7 +9,6 @@ import { report } from '../print.js';
 import { toggle, type Verb } from '../verb.js';
 
 export const writeIndex: Verb = {
-  name: 'init --index',
   usage: 'init --index [DIR] [--clean] [--dry-run]',
   summary: 'Write the index of a skill library, which is published with the skills.',
   examples: ['wield init --index skills', 'wield init --index skills --clean'],

@@ -16,8 +16,6 @@ import { describePlace, findLine, type McpAction, type ServerState, someOf } fro
 export const list: McpAction = {
   usage: '[list]',
   example: 'wield mcp',
-  flags: {},
-  positionals: 0,
   async run(call) {
     const toolbox = call.toolbox();
     const states = toolbox.state.upstreams.states();

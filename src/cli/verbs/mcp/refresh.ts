@@ -21,7 +21,6 @@ const MAX_CONCURRENT = 4;
 export const refresh: McpAction = {
   usage: 'refresh [NAME …]',
   example: 'wield mcp refresh github',
-  flags: {},
   positionals: Number.POSITIVE_INFINITY,
   async run(call, names) {
     const toolbox = call.toolbox();
@@ -135,7 +134,6 @@ function toOptions({ machine: { wieldHome, world } }: NodeToolbox): BrokerOption
 export const restart: McpAction = {
   usage: 'restart NAME',
   example: 'wield mcp restart github',
-  flags: {},
   positionals: 1,
   async run(call, [named]) {
     const name = requireName(named, 'restart');
@@ -156,8 +154,6 @@ export const restart: McpAction = {
 export const stop: McpAction = {
   usage: 'stop',
   example: 'wield mcp stop',
-  flags: {},
-  positionals: 0,
   async run(call) {
     const options = toOptions(call.toolbox());
     const shared = await listShared(options);

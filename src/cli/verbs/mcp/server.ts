@@ -29,9 +29,10 @@ export interface McpAction {
   /** The usage after `wield mcp`. */
   readonly usage: string;
   readonly example: string;
-  readonly flags: Readonly<Record<string, FlagHelp>>;
-  /** The maximum number of positionals after its name. */
-  readonly positionals: number;
+  /** None by default. */
+  readonly flags?: Readonly<Record<string, FlagHelp>>;
+  /** The maximum number of positionals after its name; none by default. */
+  readonly positionals?: number;
   /** Returns the exit status. */
   run(call: VerbCall, positionals: readonly string[]): Promise<number>;
 }
