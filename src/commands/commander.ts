@@ -1,7 +1,7 @@
 // Adds tools to a commander program: one subcommand per tool, grouped where tools have a group (MOD-26).
 
 import type { Caller } from '../core/caller.js';
-import { exitStatus, toToolError } from '../core/error.js';
+import { exitStatus, orNothing, toToolError } from '../core/error.js';
 import { parseJson } from '../core/json.js';
 import type { Problem } from '../core/problem.js';
 import type { ToolResult } from '../core/result.js';
@@ -108,24 +108,16 @@ function mount(
     const { handle = print } = options;
     const write = command.configureOutput().writeOut;
     const parsed = parseToolArguments(tool, command.args, { ownKind: kindOf, command: words });
-    const flags = flagsOrNone(parsed);
-    if (flags.has('help')) {
+    // An invalid flag is reported by the call.
+    const flags = orNothing(() => parsed.flags());
+    if (flags?.has('help')) {
       write?.(help());
       return;
     }
     const result = await run(tool, toolbox, parsed, options.caller);
     const status = result.error === undefined ? 0 : exitStatus(result.error.code);
-    await handle({ tool, result, exitStatus: status, json: flags.has('json'), command });
+    await handle({ tool, result, exitStatus: status, json: flags?.has('json') === true, command });
   });
-}
-
-// An invalid flag is reported by the call.
-function flagsOrNone(parsed: ToolArguments): ReadonlyMap<string, string | true> {
-  try {
-    return parsed.flags();
-  } catch {
-    return new Map();
-  }
 }
 
 async function run(

@@ -62,9 +62,15 @@ export function parseToolArguments(
         }
       }
       const free = toPositionals(parameters, tool.traits.positional).filter((one) => !values.has(one));
-      placePositionals(positionals, free, command, (parameter, raw) =>
-        add(parameter, { raw, json: false, path: [], positional: true, flag: parameter.flag }),
-      );
+      const variadic = free.slice(-1).find(isVariadic);
+      for (const [index, raw] of positionals.entries()) {
+        const parameter = free[index] ?? variadic;
+        if (parameter === undefined)
+          throw new ToolError('usage', `unexpected argument "${quoteOutside(raw, 80)}"`, {
+            hint: `pass parameters as flags; ${command} --help shows them`,
+          });
+        add(parameter, { raw, json: false, path: [], positional: true, flag: parameter.flag });
+      }
       const input: Record<string, Json> = {};
       for (const parameter of parameters) {
         const value = values.get(parameter);
@@ -125,25 +131,6 @@ export function parseTimeout(text: string): number {
 function negate(value: string | true): string {
   if (value === true || value === 'true') return 'false';
   return value === 'false' ? 'true' : value;
-}
-
-function placePositionals(
-  positionals: readonly string[],
-  free: readonly Parameter[],
-  command: string,
-  place: (parameter: Parameter, value: string) => void,
-): void {
-  const last = free[free.length - 1];
-  const variadic = last !== undefined && isVariadic(last) ? last : undefined;
-  positionals.forEach((value, index) => {
-    const parameter = free[index] ?? variadic;
-    if (parameter === undefined) {
-      throw new ToolError('usage', `unexpected argument "${quoteOutside(value, 80)}"`, {
-        hint: `pass parameters as flags; ${command} --help shows them`,
-      });
-    }
-    place(parameter, value);
-  });
 }
 
 function badFlag(

@@ -1,5 +1,6 @@
 // Formats an input as a command line; the inverse of `readCommandInput` (MOD-22).
 
+import { orNothing } from '../core/error.js';
 import { fieldsOf } from '../core/fields.js';
 import { canonicalJson, isRecord, type Json, type JsonObject, showValue } from '../core/json.js';
 import type { JsonSchema } from '../core/schema.js';
@@ -26,15 +27,8 @@ export function toCommandLine(tool: Tool, input: JsonObject): string[] {
 }
 
 function readsBack(tool: Tool, line: readonly string[], input: JsonObject): boolean {
-  try {
-    return isSame(readCommandInput(tool, line).input, input);
-  } catch {
-    return false;
-  }
-}
-
-function isSame(a: Json, b: Json): boolean {
-  return canonicalJson(a) === canonicalJson(b);
+  const read = orNothing(() => readCommandInput(tool, line).input);
+  return read !== undefined && canonicalJson(read) === canonicalJson(input);
 }
 
 // Uses the first of these that parses back to the same value: switch, fields, repeated flag, JSON.
@@ -77,15 +71,10 @@ function toFields(
 }
 
 function isRead(flag: string, texts: readonly string[], value: Json, node: unknown, root: JsonSchema): boolean {
-  try {
-    let read: Json | undefined;
-    for (const raw of texts) {
-      read = addValue(read, { raw, json: false, path: [], positional: false, flag }, node, root);
-    }
-    return read !== undefined && isSame(read, value);
-  } catch {
-    return false;
-  }
+  const add = (before: Json | undefined, raw: string): Json =>
+    addValue(before, { raw, json: false, path: [], positional: false, flag }, node, root);
+  const read = orNothing(() => texts.reduce(add, undefined as Json | undefined));
+  return read !== undefined && canonicalJson(read) === canonicalJson(value);
 }
 
 function asJson(flag: string, value: Json): string {

@@ -29,7 +29,6 @@ import { createVisibleOutput, toVisible } from '../visible-output.js';
 const PERSON: Caller = { kind: 'person', door: 'cli', session: 'cli' };
 
 export const call: Verb = {
-  name: 'call',
   usage: 'call <tool> [parameters] [flags]',
   summary: 'Call a tool. Its parameters are flags; wield call <tool> --help shows them.',
   examples: [
@@ -57,28 +56,17 @@ export const call: Verb = {
     // Listing a module's tools needs trust, so the flag must count before the tool is found.
     const toolbox = open(flags.has('trust') || rest.includes('--trust') ? { trust: true } : {});
     const tool = await toolbox.find(ref).catch(() => undefined);
-    if (tool !== undefined) {
-      assertNotTrustParameter(tool, named, flags, rest);
-      return callTool(verbCall, { tool, ref, rest, command: `wield call ${named}` });
-    }
-    return callInVain(verbCall, ref);
+    if (tool === undefined) return callInVain(verbCall, ref);
+    // Trust counts before the parameters of a tool are known, so it must not be given by mistake.
+    const isMeant = flags.has('trust') || !rest.includes('--trust');
+    if (!isMeant && toParameters(tool.input.json).some(({ flag }) => flag === 'trust'))
+      throw usageError(
+        `--trust is a flag of wield and a parameter of ${tool.name}`,
+        `write --param-trust for the parameter, or: wield call --trust ${named} …`,
+      );
+    return callTool(verbCall, { tool, ref, rest, command: `wield call ${named}` });
   },
 };
-
-// Trust counts before the parameters of a tool are known, so it must not be given by mistake.
-function assertNotTrustParameter(
-  tool: Tool,
-  named: string,
-  flags: ReadonlyMap<string, string | true>,
-  rest: readonly string[],
-): void {
-  if (flags.has('trust') || !rest.includes('--trust')) return;
-  if (!toParameters(tool.input.json).some(({ flag }) => flag === 'trust')) return;
-  throw usageError(
-    `--trust is a flag of wield and a parameter of ${tool.name}`,
-    `write --param-trust for the parameter, or: wield call --trust ${named} …`,
-  );
-}
 
 // The call fails with the reason, in the usual shape, and is recorded. Without the tool, only the whole input is known.
 async function callInVain(verbCall: VerbCall, ref: string): Promise<number> {

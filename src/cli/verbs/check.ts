@@ -1,4 +1,4 @@
-// `wield check`: lints skills, workspaces and sources.
+// `wield check`: lints skills, workspaces and sources; also as SARIF 2.1.0, for services that show findings beside the code.
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -21,7 +21,6 @@ import type { Terminal } from '../terminal.js';
 import { toggle, usageError, type Verb } from '../verb.js';
 
 export const check: Verb = {
-  name: 'check',
   usage: 'check [DIR] [--fix] [--json | --sarif]\n  wield check --installed',
   summary: 'Lint a skill, a workspace or a source. Exits with 1 if there is an error.',
   examples: ['wield check .agents/skills/notes', 'wield check', 'wield check ./my-source --fix'],
@@ -63,8 +62,15 @@ export const check: Verb = {
     const { tests, policy, problems: ofFiles } = state.configuration();
     // A file that denies every call may have tests that cannot be read.
     const denying = policy.fault === undefined ? [] : ofFiles.filter(({ path }) => !isWithin(directory, path));
+    // POL-43: tests of rules, and files that deny every call, concern every workspace, wherever they are.
+    const ofRules = (tests.problems.length > 0 ? tests.problems : denying)
+      .filter(({ message }) => !listed.some((one) => one.message === message))
+      .map(({ path, line, message, hint }): Shown => {
+        const shown = isWithin(directory, path) ? relative(directory, path) : path;
+        return { level: 'error', path: shown, pointer: '', line, message, hint };
+      });
     const findings: Shown[] = [
-      ...(tests.problems.length > 0 ? tests.problems : denying).flatMap((one) => toTestFinding(one, listed, directory)),
+      ...ofRules,
       ...own.findings.map((finding) => (source.items > 0 ? toSourceFinding(finding, directory) : finding)),
       ...listed,
       ...unmarked,
@@ -75,8 +81,9 @@ export const check: Verb = {
     const warnings = left.length - errors;
     if (sarif) printDocument(terminal, toSarif(left, directory, cwd));
     else if (json) {
-      const ofRules = { passed: tests.passed, failed: tests.problems.length };
-      printJson(terminal, { ok: true, checked, errors, warnings, findings, skipped: source.skipped, tests: ofRules });
+      const { passed, problems: failed } = tests;
+      const sums = { checked, errors, warnings, findings, skipped: source.skipped };
+      printJson(terminal, { ok: true, ...sums, tests: { passed, failed: failed.length } });
     } else {
       printFindings(terminal, findings);
       if (tests.passed > 0) terminal.out(`  ${count(tests.passed, 'test')} of rules passed\n`);
@@ -123,17 +130,6 @@ function toListed(problems: readonly Problem[], found: readonly CheckFinding[], 
     .map(({ severity, path, pointer = '', line, column, message, hint }) => {
       return { level: severity, path: relative(directory, path), pointer, line, column, message, hint };
     });
-}
-
-// POL-43: tests of rules, and files that deny every call, concern every workspace, wherever they are.
-function toTestFinding(
-  { path, line, message, hint }: Problem,
-  listed: readonly CheckFinding[],
-  directory: string,
-): CheckFinding[] {
-  if (listed.some((one) => one.message === message)) return [];
-  const shown = isWithin(directory, path) ? relative(directory, path) : path;
-  return [{ level: 'error', path: shown, pointer: '', line, message, hint }];
 }
 
 // Checked here, so that linting a workspace does not load the install code.
