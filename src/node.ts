@@ -420,7 +420,6 @@ function createParts(parts: PartsOptions) {
     world,
     exports: options.telemetry,
     counts: options.metrics,
-    byUser: () => workspace.snapshot().settings.metrics.users,
     version: readVersion,
     secrets,
     createFetch: network.createFetch,

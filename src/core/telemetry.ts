@@ -43,7 +43,10 @@ export interface Telemetry {
 }
 
 /** What metrics have of a call that ended. */
-export type CountedCall = Pick<EndEvent, 'tool' | 'caller' | 'result'>;
+export interface CountedCall extends Pick<EndEvent, 'tool' | 'caller' | 'result'> {
+  /** Whether it is counted by the user who was logged in. */
+  readonly byUser: boolean;
+}
 
 /** Whether a request was received or sent. */
 export type Side = 'server' | 'client';

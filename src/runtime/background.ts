@@ -32,7 +32,7 @@ export function recordBackground({ observers, workspace }: CallParts, outer: Cal
     const result = toResult({ tool, snapshot, repairs: [], startedAt }, output, world.monotonic());
     const end: EndEvent = { type: 'end', ...event, ...known, verdict: verdict && { ...verdict, reason }, result };
     recorder?.record(end, snapshot);
-    telemetry?.count(end);
+    telemetry?.count({ ...end, byUser: snapshot.settings.metrics.users });
     if (span !== undefined) endCallSpan(span, telemetry!, call, result);
     observers.emit?.(end);
   });

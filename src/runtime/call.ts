@@ -126,7 +126,7 @@ function record({ observers }: CallParts, current: Call, result: ToolResult): vo
   const { recorder, emit, telemetry } = observers;
   const { tool, caller, plan, verdict, approval, decision, outputHash, snapshot } = current;
   if (telemetry?.isOn) {
-    telemetry.count({ tool, caller, result });
+    telemetry.count({ tool, caller, result, byUser: snapshot.settings.metrics.users });
     if (current.span !== undefined) endCallSpan(current.span, telemetry, current, result);
   }
   if (recorder === undefined && emit === undefined) return;

@@ -17,8 +17,6 @@ export interface TelemetryOptions {
   readonly exports?: boolean | undefined;
   /** Whether calls are counted even if nothing is exported. */
   readonly counts?: boolean | undefined;
-  /** Whether calls are counted by user too; not by default. */
-  readonly byUser?: (() => boolean) | undefined;
   readonly version: () => string;
   /** Values of headers are added. */
   readonly secrets: KnownSecrets;
@@ -39,7 +37,7 @@ export function createTelemetry(options: TelemetryOptions): MeteredTelemetry {
   for (const endpoint of [settings?.traces, settings?.metrics])
     addSecrets(options.secrets, Object.values(endpoint?.headers ?? {}));
   for (const fault of settings?.faults ?? []) warn(`telemetry: ${fault}`);
-  const meter = options.counts || settings?.metrics ? createMeter(options.byUser) : undefined;
+  const meter = options.counts || settings?.metrics ? createMeter() : undefined;
   const loadSdk = createLoadSdk(world.debug);
   const sources: ReadMetrics[] = [];
   const readMetrics: ReadMetrics = async () => [

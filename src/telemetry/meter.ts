@@ -23,10 +23,9 @@ const MAX_OPERATIONS = 2000;
 const OTHER = '(other)';
 const UNKNOWN = '(unknown)';
 
-/** `byUser` returns whether calls have the user who was logged in, because the configuration can change. */
-export function createMeter(byUser = (): boolean => false): Meter {
+export function createMeter(): Meter {
   const tools = new Map<string, ToolSeries>();
-  const operations = { server: new Map<string, Histogram>(), client: new Map<string, Histogram>() };
+  const operations = { server: new OperationSeries(), client: new OperationSeries() };
   const toTool = bounded(MAX_TOOLS);
   const toUser = bounded(MAX_USERS);
   const toDoor = bounded(MAX_DOORS);
@@ -41,23 +40,12 @@ export function createMeter(byUser = (): boolean => false): Meter {
     }
     return series;
   };
-  const operationSeries = (operation: MeasuredOperation): Histogram => {
-    const { of, target = '', failure = '' } = operation;
-    const series = operations[of.side];
-    const key = `${of.key}\n${target}\n${failure}`;
-    const isFull = series.size >= MAX_OPERATIONS;
-    const known = series.get(key) ?? (isFull ? series.get(OTHER) : undefined);
-    if (known !== undefined) return known;
-    const added = new Histogram(isFull ? { 'mcp.method.name': OTHER } : toLabels(operation), OPERATION_BOUNDS);
-    series.set(isFull ? OTHER : key, added);
-    return added;
-  };
 
   return {
-    count({ tool, result, caller }) {
+    count({ tool, result, caller, byUser }) {
       // A name that no tool has can be anything.
       const name = toTool(tool?.name ?? UNKNOWN);
-      const user = byUser() && caller.user !== undefined ? toUser(caller.user) : undefined;
+      const user = byUser && caller.user !== undefined ? toUser(caller.user) : undefined;
       const { attributes, durations, counters } = toolSeries(name, user);
       durations.add(result.meta.durationMs / 1000);
       const outcome = result.error?.code ?? 'ok';
@@ -72,7 +60,7 @@ export function createMeter(byUser = (): boolean => false): Meter {
           value: 1,
         });
     },
-    measure: (operation, seconds) => operationSeries(operation).add(seconds),
+    measure: (operation, seconds) => operations[operation.of.side].find(operation).add(seconds),
     families: () => [
       {
         name: 'wield.calls',
@@ -88,10 +76,7 @@ export function createMeter(byUser = (): boolean => false): Meter {
         points: [...tools.values()].map(({ durations }) => durations.toPoint()),
       },
       ...(['server', 'client'] as const)
-        .map((side) => ({
-          ...OPERATION_METRICS[side],
-          points: [...operations[side].values()].map((one) => one.toPoint()),
-        }))
+        .map((side) => ({ ...OPERATION_METRICS[side], points: operations[side].all.map((one) => one.toPoint()) }))
         .filter(({ points }) => points.length > 0),
     ],
   };
@@ -102,6 +87,33 @@ interface ToolSeries {
   readonly attributes: Record<string, string>;
   readonly durations: Histogram;
   readonly counters: Map<string, { readonly attributes: Record<string, string>; value: number }>;
+}
+
+// The histograms of requests: by what their kinds have in common, and then by target and failure.
+class OperationSeries {
+  readonly all: Histogram[] = [];
+  readonly #byKind = new Map<string, Map<string, Histogram>>();
+  #other: Histogram | undefined;
+
+  find(operation: MeasuredOperation): Histogram {
+    const { of, target = '', failure } = operation;
+    const key = failure === undefined ? target : `${target}\n${failure}`;
+    return this.#byKind.get(of.key)?.get(key) ?? this.#add(operation, key);
+  }
+
+  #add(operation: MeasuredOperation, key: string): Histogram {
+    const isFull = this.all.length >= MAX_OPERATIONS;
+    if (isFull && this.#other !== undefined) return this.#other;
+    const added = new Histogram(isFull ? { 'mcp.method.name': OTHER } : toLabels(operation), OPERATION_BOUNDS);
+    this.all.push(added);
+    if (isFull) this.#other = added;
+    else {
+      const { of } = operation;
+      const known = this.#byKind.get(of.key) ?? new Map<string, Histogram>();
+      this.#byKind.set(of.key, known.set(key, added));
+    }
+    return added;
+  }
 }
 
 // Returns a function that returns the first names that it gets as they are, and `(other)` for others.

@@ -4,8 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import type { EndEvent } from '../../../src/core/event.js';
-import { createOperationKind } from '../../../src/core/telemetry.js';
+import { type CountedCall, createOperationKind } from '../../../src/core/telemetry.js';
 import { createMeter } from '../../../src/telemetry/meter.js';
 import { toPrometheus } from '../../../src/telemetry/prometheus.js';
 import { connectUrl } from '../../support/clients.js';
@@ -105,13 +104,14 @@ spec('FLT-50', 'counts calls by user, if the configuration says so', async () =>
 });
 
 spec('FLT-51', 'bounds the number of users', () => {
-  const metrics = createMeter(() => true);
+  const metrics = createMeter();
   for (let at = 0; at < 300; at++)
     metrics.count({
       tool: { name: 'x' },
       caller: { kind: 'model', door: 'mcp', user: `user-${at}` },
       result: { ok: true, content: [], meta: { durationMs: 7 } },
-    } as unknown as EndEvent);
+      byUser: true,
+    } as unknown as CountedCall);
   const text = toPrometheus(metrics.families());
   expect(text.match(/^wield_calls_total\{/gm)).toHaveLength(201);
   expect(sampleOf(text, 'wield_calls_total{tool="x",user="(other)",outcome="ok",door="mcp"}')).toBe('100');
@@ -125,7 +125,7 @@ spec('FLT-51', 'bounds the values of labels, and escapes them', () => {
       caller: { kind: 'model', door, name: 'client-name' },
       ref: 'ref-of-the-call',
       result: { ok: true, content: [], meta: { durationMs: 7 } },
-    } as unknown as EndEvent);
+    } as unknown as CountedCall);
   record(undefined, 'mcp');
   for (let at = 0; at < 2000; at++) record(`tool-${at}`, 'mcp');
   for (let at = 0; at < 100; at++) record('tool-1', `door-${at}`);
@@ -153,6 +153,6 @@ spec('FLT-51', 'bounds the values of labels, and escapes them', () => {
     tool: { name: 'a"b\\c\nd' },
     caller: { kind: 'model', door: 'mcp' },
     result: { ok: true, content: [], meta: { durationMs: 1 } },
-  } as unknown as EndEvent);
+  } as unknown as CountedCall);
   expect(toPrometheus(escaped.families())).toContain('{tool="a\\"b\\\\c\\nd",outcome="ok",door="mcp"} 1\n');
 });

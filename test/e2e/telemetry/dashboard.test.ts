@@ -3,8 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { describeFront, describeQueues } from '../../../src/cli/metrics.js';
-import type { EndEvent } from '../../../src/core/event.js';
-import { createOperationKind } from '../../../src/core/telemetry.js';
+import { type CountedCall, createOperationKind } from '../../../src/core/telemetry.js';
 import { describeState } from '../../../src/state/metrics.js';
 import { createMeter } from '../../../src/telemetry/meter.js';
 import { toPrometheus } from '../../../src/telemetry/prometheus.js';
@@ -21,7 +20,7 @@ spec('FLT-50', 'the dashboard for Grafana names metrics and labels that exist', 
     tool: { name: 'x' },
     caller: { kind: 'model', door: 'mcp' },
     result: { ok: true, content: [], meta: { durationMs: 1 } },
-  } as unknown as EndEvent);
+  } as unknown as CountedCall);
   const attributes = Object.fromEntries(CONVENTIONS.metricAttributes.map((name: string) => [name, 'x']));
   for (const side of ['server', 'client'] as const) {
     const of = createOperationKind(side, 'tools/call', attributes);
