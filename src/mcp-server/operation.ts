@@ -22,17 +22,16 @@ const OTHER = '_OTHER';
 /** Returns a function that starts to trace and measure a request; it returns undefined while nothing is traced or counted. */
 export function createOperations({ toolbox: { telemetry }, transport, isKnown }: OperationsOptions) {
   // By protocol version and method, of which there are few.
-  const kinds = new Map<string, OperationKind>();
+  const kinds = new Map<string, Map<string, OperationKind>>();
   const kindOf = (version: string, method: string): OperationKind => {
-    const key = `${version} ${method}`;
-    const known = kinds.get(key);
+    const known = kinds.get(version)?.get(method);
     if (known !== undefined) return known;
     const added = createOperationKind('server', method, {
       'mcp.protocol.version': version,
       'network.transport': transport,
       'network.protocol.name': transport === 'tcp' ? 'http' : undefined,
     });
-    kinds.set(key, added);
+    kinds.set(version, (kinds.get(version) ?? new Map<string, OperationKind>()).set(method, added));
     return added;
   };
   return (message: RequestMessage, channel: Channel): Operation | undefined => {
