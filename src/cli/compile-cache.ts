@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   type Stats,
   statSync,
 } from 'node:fs';
@@ -76,10 +77,7 @@ function cacheScripts(directory: string): () => Promise<void> {
     if (dirname(filename) !== own) return extensions['.js']!(module, filename);
     const file = directory + filename.slice(own.length);
     const cachedData = readOwnFile(file);
-    const script = new Script(HEAD + readFileSync(filename, 'latin1') + TAIL, {
-      filename,
-      ...(cachedData && { cachedData }),
-    });
+    const script = new Script(readWrapped(filename), { filename, ...(cachedData && { cachedData }) });
     if (script.cachedDataRejected !== false) compiled.set(file, script);
     script.runInThisContext()(module.exports, (id: string) => module.require(id), module, filename, own);
   };
@@ -95,9 +93,20 @@ function cacheScripts(directory: string): () => Promise<void> {
   };
 }
 
-// The build emits ASCII only.
 const HEAD = '(function (exports, require, module, __filename, __dirname) {';
 const TAIL = '\n})';
+
+// In one buffer: joined texts are copied, which takes 2 to 7 MB in a server. The build emits ASCII only.
+function readWrapped(filename: string): string {
+  const descriptor = openSync(filename, constants.O_RDONLY);
+  const { size } = fstatSync(descriptor);
+  const bytes = Buffer.allocUnsafeSlow(HEAD.length + size + TAIL.length);
+  bytes.write(HEAD, 'latin1');
+  readSync(descriptor, bytes, HEAD.length, size, 0);
+  bytes.write(TAIL, HEAD.length + size, 'latin1');
+  closeSync(descriptor);
+  return bytes.toString('latin1');
+}
 
 /** Whether only the user can change a file or directory. */
 function isOwn({ uid, mode }: Stats): boolean {
