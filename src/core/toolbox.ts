@@ -73,10 +73,10 @@ export interface DoorOptions extends PlanOptions {
   /** Runs the call without a sandbox, if the caller is a person (EXE-10). */
   readonly sandbox?: 'none';
   /**
-   * Waits for consent that is given elsewhere instead of failing; called with the id of the pending call, and whether a
-   * program waits for more than this one. Without an id: it was decided.
+   * Waits for consent that is given elsewhere instead of failing; called with the command that gives it, and without one
+   * once it was decided.
    */
-  readonly onPending?: ((id?: string, hasMore?: boolean) => void) | undefined;
+  readonly onPending?: ((command?: string) => void) | undefined;
   /** Called with the plan before it is run; what it throws ends the call. */
   readonly checkPlan?: (plan: Plan) => void;
   /** An error that the door found in the input; the call fails with it. */

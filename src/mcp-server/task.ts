@@ -1,6 +1,5 @@
 // A task: one call, its questions and its outcome, for both protocol versions.
 
-import { approveCommand } from '../core/approval.js';
 import { onAbort } from '../core/async.js';
 import { CallController } from '../core/call-controller.js';
 import { loadCrypto } from '../files/digest.js';
@@ -205,10 +204,9 @@ export class Task {
       notify: (method, params) => void (isHandedOut() || scope.notify(method, params)),
       log: (level, data, logger) => void (isHandedOut() || scope.log(level, data, logger)),
       request: (request, signal) => this.#ask(request, signal),
-      onPending: (id, hasMore) => {
-        const more = hasMore ? ' --all-like-this' : '';
-        this.#message = id === undefined ? undefined : `waits for approval by a person: ${approveCommand(id, more)}`;
-        if (id !== undefined) this.#liveFor(WAITING_MS);
+      onPending: (command) => {
+        this.#message = command && `waits for approval by a person: ${command}`;
+        if (command !== undefined) this.#liveFor(WAITING_MS);
         this.#touch();
       },
     };

@@ -19,6 +19,7 @@ import { isToolError, ToolError } from '../core/error.js';
 import { isRecord } from '../core/json.js';
 import type { Plan } from '../core/plan.js';
 import type { ToolResult } from '../core/result.js';
+import type { Snapshot } from '../core/snapshot.js';
 import { cancelled } from '../core/time-limit.js';
 import { mayAnswer } from '../policy/approvers.js';
 import { idOf, toRecord } from '../policy/binding.js';
@@ -118,12 +119,13 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
     }
   }
   if (approvals === undefined) throw needsApproval('pass `approve` to the call');
-  const flag = approvals.flag ?? (approvers.length === 0 ? '' : ' --server URL');
+  const flag = flagOf(approvals, snapshot);
+  const command = approveCommand(id, flag);
   const onPending = options.onPending && guardListener(options.onPending, world.debug);
   try {
     await approvals.ask(record, flag);
     if (onPending !== undefined) {
-      onPending(id);
+      onPending(command);
       const { at, ...consent } = await waitForConsent(approvals, record, { flag, signal });
       onPending();
       decided(consent.by, at, consent.approvedBy);
@@ -135,8 +137,18 @@ export async function requestConsent(parts: ConsentParts, call: Call): Promise<C
     throw error;
   }
   const who = approvers.length === 0 ? 'a person' : 'an approver';
-  const command = approveCommand(id, flag);
   throw needsApproval(`${who} can approve it with: ${command}; then repeat the same call`, command);
+}
+
+// What a command about an approval needs besides its id.
+function flagOf({ flag }: Approvals, { settings }: Snapshot): string {
+  return flag ?? (settings.approvals.approvers.length === 0 ? '' : ' --server URL');
+}
+
+/** Returns the command that approves the calls that a program waits for. */
+export function approveProgram(approvals: Approvals, { ids }: Suspension, snapshot: Snapshot): string {
+  const more = ids.length > 1 ? ' --all-like-this' : '';
+  return approveCommand(ids[0]!, `${flagOf(approvals, snapshot)}${more}`);
 }
 
 const MAX_PROGRAMS = 6;

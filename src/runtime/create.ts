@@ -17,7 +17,7 @@ import { labelsOf } from '../policy/selected-tool.js';
 import { call } from './call.js';
 import { checkCallOptions, checkListOptions, checkSearch, findOptionFault, withFault } from './call-options.js';
 import { createCatalogMethods, createOfferMethods } from './catalog-methods.js';
-import { findSuspension, untilDecided } from './consent.js';
+import { approveProgram, findSuspension, untilDecided } from './consent.js';
 import { findTool, forwardOf, rulesFor } from './find.js';
 import { inSession } from './labels.js';
 import { listTools, type SearchTools } from './list.js';
@@ -128,7 +128,7 @@ async function callToEnd(parts: CallParts, given: GivenCall): Promise<ToolResult
     const approvals = suspension && parts.consents.approvals;
     if (approvals === undefined) return result;
     const { resume, ids } = suspension!;
-    onPending(ids[0], ids.length > 1);
+    onPending(approveProgram(approvals, suspension!, parts.workspace.snapshot(options.caller)));
     await untilDecided(approvals, ids, signal);
     // The program stays suspended, so that another call can resume it.
     if (signal.aborted) return result;

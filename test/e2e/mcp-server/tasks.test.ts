@@ -221,6 +221,15 @@ for (const version of ['older', 'newer'] as const)
     });
   });
 
+spec('SRV-70 IDN-9', 'a task that waits for an approver names the server that is asked', async () => {
+  const workspace = createSlow();
+  workspace.config('[approvals]\napprovers = ["group:ops"]\n');
+  const client = await connect(workspace, 'newer', TASKS);
+  const task = await start(client, 'careful', {});
+  await until(async () => (await get(client, task)).statusMessage !== undefined, 'it waits');
+  expect((await get(client, task)).statusMessage).toMatch(/: wield approvals approve \w+ --server URL$/);
+});
+
 describe.concurrent('a program that waits for approvals in a task', () => {
   // Counts what ran, and is approved in two steps.
   const code = `const ran = [await tools.note({ text: 'begun' })];
