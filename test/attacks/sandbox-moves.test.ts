@@ -227,6 +227,20 @@ describe('what makes other programs run code', () => {
     }
   });
 
+  specIf(WORKS, NO_BUBBLEWRAP, 'EXE-75', 'is not changed in a directory of hooks that a repository names', async () => {
+    const workspace = createWorkspace();
+    for (const [root, value] of Object.entries({ '.': 'scripts/hooks', 'packages/a': '"tools/my hooks" # ours' })) {
+      execFileSync('git', ['init', '-q', join(workspace.dir, root)], { env: workspace.env });
+      writeFileSync(join(workspace.dir, root, '.git', 'config'), `[core]\n\thooksPath = ${value}\n`);
+    }
+    const hooks = ['scripts/hooks/pre-commit', 'packages/a/tools/my hooks/pre-push'];
+    for (const name of [...hooks, 'scripts/other']) workspace.write(name, 'text');
+    const attempts = hooks.map((name) => `echo x >> '${name}'; rm -f '${name}'; mv '${dirname(name)}' moved`);
+    await callAll(workspace, [`${attempts.join('\n')}\nmv scripts s2; mv packages/a/tools t2; echo x > scripts/other`]);
+    for (const name of hooks) expect(readFileSync(join(workspace.dir, name), 'utf8')).toBe('text');
+    expect(readFileSync(join(workspace.dir, 'scripts/other'), 'utf8')).toBe('x\n');
+  });
+
   specIf(WORKS, NO_BUBBLEWRAP, 'EXE-75', 'is not changed in a workdir that is a bare repository', async () => {
     const workspace = createWorkspace();
     execFileSync('git', ['init', '-q', '--bare', workspace.dir], { env: workspace.env });

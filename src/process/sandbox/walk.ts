@@ -1,14 +1,14 @@
 // Walks the directories of a project: finds secrets in it, and files that make other programs run code.
 
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { nextTurn } from '../../core/async.js';
-import { ToolError } from '../../core/error.js';
+import { orNothing, ToolError } from '../../core/error.js';
 import type { SandboxSearch } from '../../core/sandbox.js';
 import { quoteOutside } from '../../core/text.js';
 import { createDirectoryCache } from '../../files/directory-cache.js';
 import { entriesOf } from '../../files/list.js';
-import { lstatOrNothing } from '../../files/read.js';
+import { lstatOrNothing, readTextFile } from '../../files/read.js';
 import { isWithin, realPath } from '../../files/within.js';
 import { runsCode } from './runs-code.js';
 
@@ -24,6 +24,7 @@ const PACKAGES = new Set([MODULES, 'site-packages', 'dist-packages']);
 const PROGRAMS = ['bin', 'scripts'];
 // Reading more takes longer than a call may be delayed.
 const MAX_DIRECTORIES = 50_000;
+const MAX_SETTINGS = 1024 * 1024;
 // Other calls of a server go on.
 const DIRECTORIES_PER_TURN = 200;
 
@@ -106,6 +107,7 @@ export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skip
     if (!isPackage) {
       if (kind === 'repository') found.guarded.push({ path, real: path });
       found.guarded.push(...guarded.map(find));
+      if (directories.includes('.git')) found.guarded.push(...findHooks(path));
       const programs = [...directories, ...links].filter((one) =>
         isModules ? one === '.bin' : kind === 'environment' && PROGRAMS.includes(one.toLowerCase()),
       );
@@ -120,6 +122,16 @@ export async function walk({ root, skipped }: Pick<SandboxSearch, 'root' | 'skip
     }
   }
   return found;
+}
+
+// Directories of hooks that the settings of a repository name, as `git config core.hooksPath` writes them.
+function findHooks(worktree: string): readonly GuardedPath[] {
+  const settings = orNothing(() => readTextFile(join(worktree, '.git', 'config'), MAX_SETTINGS)) ?? '';
+  return [...settings.matchAll(/\bhookspath\s*=\s*"?([^"#;\n]+)/gi)].flatMap(([, value = '']) => {
+    const path = resolve(worktree, value.trim());
+    const real = isWithin(worktree, path) && path !== worktree ? realPath(path) : undefined;
+    return real === undefined ? [] : [{ path, real }];
+  });
 }
 
 function isThere(found: GuardedPath): found is FoundPath {
