@@ -87,7 +87,7 @@ function createPlace() {
 }
 
 async function startPage() {
-  await run('trust');
+  await run('trust', '--yes');
   const child = start('ui', '--json');
   return new Promise((resolve, reject) => {
     child.stdout.setEncoding('utf8').once('data', (text) => resolve(JSON.parse(text).url));
