@@ -1,6 +1,7 @@
 // `node scripts/screenshots.mjs`: takes the two screenshots of the README, of a workspace in which an agent made real calls.
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -68,7 +69,9 @@ try {
   await takeScreenshots(url);
   await agent.close();
 } finally {
+  const ended = children.map((child) => child.exitCode === null && once(child, 'exit'));
   for (const child of children) child.kill('SIGTERM');
+  await Promise.all(ended);
   rmSync(place.root, { recursive: true, force: true });
 }
 
