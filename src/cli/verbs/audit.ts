@@ -38,7 +38,9 @@ export const audit: Verb = {
     session: option('ID', 'Only calls of this session, by the start of its id'),
     denied: toggle('Only refused calls'),
     since: option('TIME', 'Only calls since then: 30m, 12h, 1d, 2w or 2026-11-15T09:00'),
-    limit: option('NUMBER', 'Show only the newest NUMBER calls', { range: [1, 999_999_999, 'for example --limit 20'] }),
+    limit: option('NUMBER', 'Show only the newest NUMBER calls', {
+      range: [1, Number.MAX_SAFE_INTEGER, 'for example --limit 20'],
+    }),
     follow: toggle('Print new calls as they are made'),
     stats: toggle('Calls, refusals, durations and tokens by tool and user, instead of the calls'),
     verify: toggle('Verify that no line was changed; wield audit --verify --help'),
